@@ -10,9 +10,11 @@ pub mod load;
 mod loader;
 pub(crate) mod pagination;
 mod search_planner;
+mod tracked_snapshot;
 pub mod waves;
 
 pub use audit_derivation::has_audit_rows;
 pub use audit_row_encoding::{RowNames, build_row, encode_row};
 pub use index_entries::{build_entry, update_entry, value_entries};
 pub use loader::viewer;
+pub use tracked_snapshot::TrackedSnapshot;

@@ -4,7 +4,9 @@ pub mod changes;
 mod commit_clock;
 pub mod custom_field_index;
 pub mod custom_field_view;
+mod decision_reads;
 mod edge_guards;
+mod fact_key;
 mod graph_store_wrapper;
 mod leased_gids;
 mod node_ref;
@@ -21,6 +23,8 @@ pub use crate::storage::changes::{
     ListPosition, NodeContext, NodeWrite, fingerprint,
 };
 pub use commit_clock::CommitClock;
+pub use decision_reads::{DecisionReads, TouchLog};
+pub use fact_key::FactKey;
 pub use graph_store_wrapper::GraphStoreWrapper;
 pub use leased_gids::LeasedGidStore;
 pub use node_ref::{LinkSelector, NodeRef};

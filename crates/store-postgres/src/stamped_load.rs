@@ -23,8 +23,8 @@ use parking_lot::Mutex;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use workgraph_core::engine::waves::{FactCache, FactKey, Facts, GraphAnswer, GraphRead, WAVES_MAX};
-use workgraph_core::storage::{GraphStoreError, ReadQuery, ReadView, Seq};
+use workgraph_core::engine::waves::{FactCache, Facts, GraphAnswer, GraphRead, WAVES_MAX};
+use workgraph_core::storage::{FactKey, GraphStoreError, ReadQuery, ReadView, Seq};
 use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
 
 /// Steps that the attempts of one load may take on a thread that also serves other requests.

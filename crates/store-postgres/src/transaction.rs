@@ -16,7 +16,7 @@ use std::pin::Pin;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_postgres::{Row, Statement};
-use workgraph_core::storage::Seq;
+use workgraph_core::storage::{FactKey, Seq};
 use workgraph_core::{InterruptReason, MaybeInterrupt};
 
 type PendingStatement<'c> =
@@ -43,6 +43,8 @@ pub(crate) struct PgTransaction<'c> {
     pub(crate) state: Option<StoreState>,
     /// Commit attempt of a transaction that writes.
     pub(crate) attempt: Option<WriteAttempt>,
+    /// Keys that the current commit has touched so far; `None` if they are not known.
+    pub(crate) touched: Option<Vec<FactKey>>,
     /// True if the transaction writes, so that it locks the state first.
     is_writing: bool,
     /// True while waiting for a statement: if the wait is abandoned, the connection is in doubt.
@@ -70,6 +72,7 @@ impl<'c> PgTransaction<'c> {
             shown: None,
             state: None,
             attempt: None,
+            touched: Some(Vec::new()),
             is_writing: false,
             busy: false,
             trips: 0,

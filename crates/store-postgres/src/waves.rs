@@ -14,12 +14,13 @@ use tokio_postgres::Row;
 use workgraph_core::Viewer;
 use workgraph_core::engine;
 use workgraph_core::engine::waves::{
-    Applied, AppliedChanges, Attempt, AttemptCache, FactCache, FactKey, Facts, GraphAnswer,
-    GraphRead, WAVES_MAX, apply_attempt, apply_attempt_with, commit_guesses, load_attempt_with,
-    load_guesses,
+    Applied, AppliedChanges, Attempt, AttemptCache, FactCache, Facts, GraphAnswer, GraphRead,
+    WAVES_MAX, apply_attempt_with, commit_guesses, load_attempt_with, load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
-use workgraph_core::storage::{Changes, GraphStoreError, ReadQuery, ReadView, Seq, ViewerKey};
+use workgraph_core::storage::{
+    Changes, DecisionReads, FactKey, GraphStoreError, ReadQuery, ReadView, Seq, TouchLog, ViewerKey,
+};
 
 /// Most attempts of one load, with facts from trips or from the cache.
 pub(crate) const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
@@ -35,12 +36,23 @@ pub(crate) fn touched_since_params(since: Seq) -> (i64, i64) {
     (bound(since), limit(TOUCHED_COMMITS_MAX))
 }
 
+fn touched_params(since: Seq) -> Vec<Param> {
+    let (from, most) = touched_since_params(since);
+    params![from, most]
+}
+
+/// Returns the keys of each row of [`TOUCHED`].
+fn touched_by_commits(rows: &[Row]) -> Result<Vec<Option<Vec<i64>>>, DatabaseError> {
+    let keys = rows.iter().map(|row| Ok(row.try_get(0)?));
+    keys.collect()
+}
+
 /// Additional reads of a wave.
 #[derive(Clone, Copy, Default)]
 struct Beside {
     /// Commit since which the touched keys are read.
     since: Option<Seq>,
-    /// True if the state is locked first.
+    /// True if the state is locked first, unless it is already.
     locks: bool,
 }
 
@@ -98,6 +110,16 @@ impl Stamp {
         self.touched.as_deref()
     }
 
+    /// Returns the log of what was touched on the way.
+    fn into_log(self, since: Seq) -> TouchLog {
+        let Some(touched) = self.touched else {
+            return TouchLog::starting_at(self.seq);
+        };
+        let mut log = TouchLog::starting_at(since);
+        log.record(self.seq, touched);
+        log
+    }
+
     /// Brings a cache to this state. If the cache is ahead of the database, the database has lost commits, and the cache forgets
     /// everything.
     pub(crate) fn apply(&self, since: Seq, cache: &mut FactCache) {
@@ -114,6 +136,17 @@ impl Stamp {
 }
 
 impl PgTransaction<'_> {
+    /// Returns true if what a decision read is true of the locked state.
+    pub(crate) fn reads_hold(&mut self, reads: &DecisionReads) -> Result<bool, DatabaseError> {
+        let seq = self.locked_state()?.seq;
+        if reads.seq >= seq {
+            return Ok(true);
+        }
+        let rows = self.read(TOUCHED, touched_params(reads.seq))?;
+        let stamp = Stamp::of(seq, reads.seq, touched_by_commits(&rows)?);
+        Ok(stamp.into_log(reads.seq).holds(reads))
+    }
+
     /// Returns the rows of a read of the snapshot: from the current wave, or else from the database.
     pub(crate) fn read(
         &mut self,
@@ -180,8 +213,9 @@ impl PgTransaction<'_> {
 
     /// Returns the state, and the keys that commits touched on the way to it, if requested.
     fn state_beside(&mut self, beside: Beside) -> Result<Option<Stamp>, GraphStoreError> {
+        let locks = beside.locks && self.state.is_none();
         let Some(since) = beside.since else {
-            match beside.locks {
+            match locks {
                 true => self.lock_state()?,
                 false => drop(self.seq()?),
             }
@@ -193,12 +227,11 @@ impl PgTransaction<'_> {
             self.shown = Some(stamp.seq());
             return Ok(Some(stamp));
         }
-        let locked = self.lock_state();
-        let rows = self.read(TOUCHED, params![bound(since), limit(TOUCHED_COMMITS_MAX)])?;
-        let commits = rows.iter().map(|row| Ok(row.try_get(0)?));
-        let commits: Result<Vec<Option<Vec<i64>>>, DatabaseError> = commits.collect();
+        let locked = if locks { self.lock_state() } else { Ok(()) };
+        let rows = self.read(TOUCHED, touched_params(since))?;
         locked?;
-        Ok(Some(Stamp::of(self.seq()?, since, commits?)))
+        let commits = touched_by_commits(&rows)?;
+        Ok(Some(Stamp::of(self.seq()?, since, commits)))
     }
 
     /// Answers a query in waves, and takes from the cache what no commit has touched since it was kept.
@@ -235,15 +268,16 @@ impl PgTransaction<'_> {
         guesses: Vec<GraphRead>,
         attempt: impl Fn(&mut Facts, &CacheAt<'_>) -> Result<T, Vec<GraphRead>>,
     ) -> Result<Option<(Facts, T)>, GraphStoreError> {
+        let locks = self.writes();
         // The first trip reads the touched keys, and everything that the cache lacks in any case.
         let (since, kept, mut wave) = {
             let mut cache = cache.lock();
             let (kept, lacking): (Vec<_>, Vec<_>) = guesses
                 .into_iter()
                 .partition(|read| cache.get(read).is_some());
-            (cache.has_room().then(|| cache.seq()), kept, lacking)
+            let knows = locks || cache.has_room();
+            (knows.then(|| cache.seq()), kept, lacking)
         };
-        let locks = self.writes();
         let (mut answers, stamp) = self.answers(&wave, Beside { since, locks })?;
         let seq = self.seq()?;
         let mut facts = Facts::at(seq);
@@ -291,12 +325,20 @@ impl PgTransaction<'_> {
     ) -> Result<Option<AppliedChanges>, GraphStoreError> {
         let mut facts = Facts::at(self.seq()?);
         let mut wave: Vec<GraphRead> = sets.iter().flat_map(|set| commit_guesses(set)).collect();
-        for _ in 0..WAVES_MAX {
-            let (answers, _) = self.answers(&wave, Beside::default())?;
+        let seen = sets.iter().filter_map(|set| set.reads.as_ref());
+        let since = seen.map(|reads| reads.seq).min();
+        let mut touched = TouchedSince(TouchLog::starting_at(facts.seq()));
+        for trip in 0..WAVES_MAX {
+            let since = since.filter(|_| trip == 0);
+            let locks = since.is_some();
+            let (answers, stamp) = self.answers(&wave, Beside { since, locks })?;
+            if let Some((stamp, since)) = stamp.zip(since) {
+                touched = TouchedSince(stamp.into_log(since));
+            }
             for (read, answer) in wave.iter().zip(answers) {
                 facts.insert(read, answer)?;
             }
-            match outcome(apply_attempt(&facts, sets)) {
+            match outcome(apply_attempt_with(&mut facts, &touched, sets)) {
                 Ok(applied) => return Ok(Some(applied)),
                 Err(reads) => wave = reads,
             }
@@ -316,6 +358,9 @@ pub(crate) fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>
 pub(crate) fn guesses(query: &ReadQuery, cache: &Mutex<FactCache>) -> Vec<GraphRead> {
     load_guesses(query, cache.lock().viewer(query.viewer).is_none())
 }
+
+/// Keys that commits touched since the decisions of an attempt saw the state.
+struct TouchedSince(TouchLog);
 
 /// The cache of a store at the state after a commit, for one load or commit, which computes its viewer once.
 pub(crate) struct CacheAt<'c> {
@@ -339,9 +384,31 @@ impl<'c> CacheAt<'c> {
     }
 }
 
+/// Log of what was touched, for an attempt without a cache.
+impl AttemptCache for TouchedSince {
+    fn answer(&self, _: &GraphRead) -> Option<GraphAnswer> {
+        None
+    }
+
+    fn holds(&self, reads: &DecisionReads) -> bool {
+        self.0.holds(reads)
+    }
+
+    fn viewer(&self, _: ViewerKey) -> Option<Arc<Viewer>> {
+        None
+    }
+
+    fn keep_viewer(&self, _: ViewerKey, _: &Arc<Viewer>, _: Vec<FactKey>) {}
+}
+
 impl AttemptCache for CacheAt<'_> {
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
         self.at(|cache| cache.get(read))
+    }
+
+    fn holds(&self, reads: &DecisionReads) -> bool {
+        // It was brought to the state of the attempt, or a later one.
+        self.cache.lock().holds(reads)
     }
 
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {

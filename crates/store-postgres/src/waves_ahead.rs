@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use workgraph_core::Viewer;
 use workgraph_core::engine::waves::{
-    AppliedChanges, AttemptCache, FactCache, FactKey, Facts, GraphAnswer, GraphRead,
-    PendingCommits, apply_attempt_with, commit_guesses,
+    AppliedChanges, AttemptCache, FactCache, Facts, GraphAnswer, GraphRead, PendingCommits,
+    apply_attempt_with, commit_guesses,
 };
-use workgraph_core::storage::{Changes, GraphStoreError, Seq, ViewerKey};
+use workgraph_core::storage::{Changes, DecisionReads, FactKey, GraphStoreError, Seq, ViewerKey};
 
 /// State after the pending commits, as known from them and the cache before them.
 struct StateAhead<'c> {
@@ -53,6 +53,10 @@ impl<'c> StateAhead<'c> {
 impl AttemptCache for StateAhead<'_> {
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer> {
         self.get(read)
+    }
+
+    fn holds(&self, reads: &DecisionReads) -> bool {
+        self.pending.borrow().hold(reads, &self.cache.lock())
     }
 
     fn viewer(&self, _: ViewerKey) -> Option<Arc<Viewer>> {

@@ -12,7 +12,7 @@ pub(crate) use self::pending_writes::{AuditLogEnd, PendingWords};
 use crate::cache::{CacheView, HotCache, Invalidations, OpenSnapshot, StoreCaches};
 use crate::statements::Sql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
-use workgraph_core::storage::Seq;
+use workgraph_core::storage::{FactKey, Seq, TouchLog};
 
 /// Connection inside a transaction, with the statements that the transaction has used so far. They are returned to the
 /// connection, prepared, when the transaction ends.
@@ -38,6 +38,10 @@ pub(crate) struct SqliteTransaction<'c> {
     pub(crate) audited: Option<AuditLogEnd>,
     /// Words to be written at the end.
     pub(crate) pending: Vec<PendingWords>,
+    /// Keys that the current commit has touched so far.
+    pub(crate) touched: Vec<FactKey>,
+    /// Keys that the last commits touched, in a transaction that writes.
+    pub(crate) touch_log: Option<&'c mut TouchLog>,
 }
 
 impl<'c> SqliteTransaction<'c> {
@@ -53,6 +57,8 @@ impl<'c> SqliteTransaction<'c> {
             floor: None,
             audited: None,
             pending: Vec::new(),
+            touched: Vec::new(),
+            touch_log: None,
         }
     }
 

@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use tokio::sync::mpsc;
 use workgraph_auth::AuthStoreError;
 use workgraph_core::model::time::Time;
-use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
+use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError, TouchLog};
 
 /// Most change sets that share one commit.
 const BATCH: usize = 256;
@@ -70,6 +70,7 @@ impl Writer {
             pages,
             archiver,
             clock,
+            touch_log: None,
         };
         let thread = std::thread::Builder::new()
             .name("writer".into())
@@ -164,6 +165,8 @@ struct WriterThread {
     archiver: Option<Arc<Archiver>>,
     /// Clock of the commits.
     clock: CommitClock,
+    /// Keys that the last commits touched; `None` if the last commit is not known.
+    touch_log: Option<TouchLog>,
 }
 
 impl WriterThread {
@@ -205,7 +208,7 @@ impl WriterThread {
             )
             .map_err(|e| e.to_string())?,
         };
-        let done = write(&conn, &self.readers.caches, jobs);
+        let done = write(&conn, &self.readers.caches, &mut self.touch_log, jobs);
         // A connection that cannot leave its transaction is closed, and another one is opened for the next batch.
         if done.is_ok() || conn.is_autocommit() || conn.execute_batch("ROLLBACK").is_ok() {
             self.conn = Some(conn);

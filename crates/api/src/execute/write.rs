@@ -58,7 +58,9 @@ pub(crate) async fn commit(
             // The state that the last attempt was decided on is outdated.
             want.min_seq = None;
         }
-        let view = load(api, &want).await?;
+        want.tracks_reads = true;
+        let mut view = load(api, &want).await?;
+        let reads = view.take_reads();
         let decision = write.decide(call, &view)?;
         if decision.changes.is_empty() {
             return Ok(CommittedWrite {
@@ -67,7 +69,7 @@ pub(crate) async fn commit(
             });
         }
         let mut changes = decision.changes;
-        changes.guard_edges(&want, &view);
+        changes.reads = Some(reads);
         if has_audit_rows(&changes) {
             changes.actor_context = Some(Box::new(call.actor_context()));
         }

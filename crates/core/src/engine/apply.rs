@@ -20,7 +20,7 @@ const GAP: i64 = 1 << 32;
 /// Applies all of `changes`; on an error the caller rolls the transaction back.
 ///
 /// # Errors
-/// [`GraphStoreError::Conflict`] when a guard fails or the anchor of a list position is gone,
+/// [`GraphStoreError::Conflict`] when what was read has changed, a guard fails or the anchor of a list position is gone,
 /// [`GraphStoreError::AliasTaken`] when an alias is taken, [`GraphStoreError::Failed`] when the store fails.
 pub fn apply(
     txn: &mut dyn Transaction,
@@ -30,11 +30,17 @@ pub fn apply(
     write(txn, changes)
 }
 
-/// Fails with [`GraphStoreError::Conflict`] at the first guard that does not hold.
+/// Fails with [`GraphStoreError::Conflict`] if what the decision read is no longer true, and at the first guard that does not
+/// hold.
 pub(super) fn check_guards(
     txn: &mut dyn Transaction,
     changes: &Changes,
 ) -> Result<(), GraphStoreError> {
+    if let Some(reads) = &changes.reads
+        && !txn.holds(reads)?
+    {
+        return Err(GraphStoreError::Conflict);
+    }
     for guard in &changes.guards {
         if !guard_holds(txn, *guard)? {
             return Err(GraphStoreError::Conflict);

@@ -1,18 +1,34 @@
 //! Loading: answers a [`ReadQuery`] from a [`Snapshot`], including access rules and page bounds.
 use crate::access::{Level, Viewer};
 use crate::engine::loader::Loader;
+use crate::engine::tracked_snapshot::TrackedSnapshot;
 use crate::engine::{pagination, search_planner};
 use crate::graph_store_error::GraphStoreError;
 use crate::storage::snapshot::{Depth, Snapshot};
-use crate::storage::{ReadQuery, ReadView};
+use crate::storage::{FactKey, ReadQuery, ReadView};
 use std::sync::Arc;
 
-/// Answers the query `want`. The viewer is the one that [`viewer`](crate::engine::viewer) computes for [`ReadQuery::viewer`], now or from a
+/// Answers the query `want`, and tells what was read if it [asks](ReadQuery::tracks_reads) for that. The viewer is the one that [`viewer`](crate::engine::viewer) computes for [`ReadQuery::viewer`], now or from a
 /// cache that [`crate::storage::snapshot::Transaction::invalidate_viewers`] empties.
 ///
 /// # Errors
 /// Returns an error if the store fails, or the interrupt of the query stops it.
 pub fn load(
+    snap: &mut dyn Snapshot,
+    want: &ReadQuery,
+    viewer: Arc<Viewer>,
+) -> Result<ReadView, GraphStoreError> {
+    if !want.tracks_reads {
+        return load_from(snap, want, viewer);
+    }
+    let mut tracked = TrackedSnapshot::over(snap);
+    let view = load_from(&mut tracked, want, viewer)?;
+    let mut reads = tracked.into_keys();
+    reads.push(FactKey::viewers());
+    Ok(ReadView { reads, ..view })
+}
+
+fn load_from(
     snap: &mut dyn Snapshot,
     want: &ReadQuery,
     viewer: Arc<Viewer>,

@@ -5,6 +5,7 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::model::time::Time;
+use crate::storage::DecisionReads;
 use crate::storage::custom_field_index::ValueIndexEntry;
 
 /// A node to write: a new one, or the next version of one.
@@ -157,6 +158,9 @@ pub struct Changes {
     pub actor: Option<Gid>,
     /// Time of the changes.
     pub time: Time,
+    /// Reads that must still be true; if they are not, the commit is a conflict and nothing is applied. `None` if the changes
+    /// depend on their guards alone.
+    pub reads: Option<DecisionReads>,
     /// Conditions; if one fails the commit is a conflict and nothing is applied.
     pub guards: Vec<Guard>,
     /// Nodes to write.

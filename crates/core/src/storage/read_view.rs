@@ -1,5 +1,5 @@
 //! Result of a [`ReadQuery`](super::ReadQuery): nodes, edges and levels, true of one commit.
-use super::{Edge, NodeRef, PageRows, Seq};
+use super::{DecisionReads, Edge, FactKey, NodeRef, PageRows, Seq};
 use crate::access::{Level, Viewer};
 use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
@@ -19,6 +19,8 @@ pub struct ReadView {
     pub seq: Seq,
     /// Each of [`ReadQuery::node_refs`](super::ReadQuery::node_refs) with the live node that it names.
     pub resolved_refs: Vec<(NodeRef, Option<Gid>)>,
+    /// Keys of everything that was read, if the query asked for them.
+    pub reads: Vec<FactKey>,
     /// Rows of the page.
     pub rows: PageRows,
     /// Interrupt of the work on the view: that of the query.
@@ -67,6 +69,7 @@ impl ReadView {
             app: None,
             seq,
             resolved_refs: Vec::new(),
+            reads: Vec::new(),
             rows: PageRows::default(),
             interrupt: None,
             steps: 0,
@@ -80,6 +83,14 @@ impl ReadView {
             singles: Vec::new(),
             heights: FxHashMap::default(),
             heirs: FxHashMap::default(),
+        }
+    }
+    /// Takes the reads of a decision on this view.
+    #[must_use]
+    pub fn take_reads(&mut self) -> DecisionReads {
+        DecisionReads {
+            seq: self.seq,
+            keys: std::mem::take(&mut self.reads),
         }
     }
     /// Makes room for the rows of a page.

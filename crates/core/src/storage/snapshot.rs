@@ -12,7 +12,7 @@ use crate::model::registry::{Relation, Type};
 use crate::search::{
     ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, NodeWords, WordQuery,
 };
-use crate::storage::JournalEntry;
+use crate::storage::{DecisionReads, JournalEntry};
 use std::sync::Arc;
 
 /// Depth to which a node is read.
@@ -375,6 +375,11 @@ pub trait Transaction: Snapshot {
     fn app_name(&mut self, _app: u64) -> Result<Option<String>, GraphStoreError> {
         Ok(None)
     }
+    /// Returns true if no commit since the one that a decision saw has touched what it read; false if that is not known.
+    ///
+    /// # Errors
+    /// Returns an error if the store fails.
+    fn holds(&mut self, reads: &DecisionReads) -> Result<bool, GraphStoreError>;
     /// Marks all viewers as outdated, since memberships changed.
     ///
     /// # Errors

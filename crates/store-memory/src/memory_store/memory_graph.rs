@@ -2,6 +2,7 @@
 mod memory_writes;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 use workgraph_core::audit::AuditRow;
@@ -13,7 +14,7 @@ use workgraph_core::search::{
 };
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
-use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, JournalEntry, Seq};
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct StoredNode {
@@ -39,8 +40,51 @@ pub(super) struct MemoryGraph {
     pub(super) audit: Vec<AuditRow>,
     /// Names of apps.
     pub(super) apps: BTreeMap<u64, String>,
+    /// Keys that commits touched.
+    pub(super) touches: Touches,
     /// Steps that undo the changes of the transaction, the last change last.
     pub(super) undo: Vec<Undo>,
+}
+
+/// Keys that commits touched. They are no content of the graph: graphs with different ones can be equal.
+#[derive(Clone, Default)]
+pub(super) struct Touches {
+    /// Keys of the commits, each with its commit, in their order.
+    pub(super) committed: Vec<(Seq, FactKey)>,
+    /// Keys that the transaction has touched.
+    pub(super) pending: Vec<FactKey>,
+}
+
+impl PartialEq for Touches {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl fmt::Debug for Touches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Touches")
+    }
+}
+
+impl Touches {
+    /// Adds keys that the transaction touches.
+    pub(super) fn add(&mut self, keys: impl IntoIterator<Item = FactKey>) {
+        self.pending.extend(keys);
+    }
+
+    /// Ends the transaction with a commit.
+    pub(super) fn commit(&mut self, seq: Seq) {
+        let pending = self.pending.drain(..);
+        self.committed.extend(pending.map(|key| (seq, key)));
+    }
+
+    /// Returns true if no commit since the one that a decision saw has touched what it read.
+    pub(super) fn hold(&self, reads: &DecisionReads) -> bool {
+        let later = self.committed.iter().rev();
+        let mut later = later.take_while(|(seq, _)| *seq > reads.seq);
+        !later.any(|(_, key)| reads.keys.contains(key))
+    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -51,13 +95,15 @@ pub(super) enum Undo {
     Alias(String, Option<Gid>),
     Values((Gid, Gid), Option<BTreeSet<IndexKey>>),
     Entry(Gid, Option<(IndexEntry, NodeWords)>),
-    Append,
+    /// With the number of touched keys before it.
+    Append(usize),
     Record,
 }
 
 impl MemoryGraph {
     /// Undoes the changes of the transaction.
     pub(super) fn roll_back(&mut self) {
+        self.touches.pending.clear();
         while let Some(step) = self.undo.pop() {
             match step {
                 Undo::Node(gid, Some(stored)) => drop(self.nodes.insert(gid, stored)),
@@ -74,7 +120,10 @@ impl MemoryGraph {
                 Undo::Values(at, None) => drop(self.values.remove(&at)),
                 Undo::Entry(gid, Some(entry)) => drop(self.entries.insert(gid, entry)),
                 Undo::Entry(gid, None) => drop(self.entries.remove(&gid)),
-                Undo::Append => drop(self.journal.pop()),
+                Undo::Append(touched) => {
+                    self.journal.pop();
+                    self.touches.committed.truncate(touched);
+                }
                 Undo::Record => drop(self.audit.pop()),
             }
         }

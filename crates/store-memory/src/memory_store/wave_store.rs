@@ -3,7 +3,7 @@ mod cache_of_attempt;
 mod known_answers;
 
 use self::cache_of_attempt::CacheOfAttempt;
-use self::known_answers::KnownAnswers;
+use self::known_answers::{KnownAnswers, read_otherwise_tracked};
 use super::MemoryStore;
 use super::memory_graph::MemoryGraph;
 use async_trait::async_trait;
@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use workgraph_core::engine::load;
 use workgraph_core::engine::waves::{
-    Applied, AppliedChanges, Attempt, FactCache, FactKey, Facts, FactsSnapshot, GraphAnswer,
-    GraphRead, GraphWrites, PendingCommits, WAVES_MAX, apply_attempt_with, commit_guesses,
-    load_attempt_with, load_guesses,
+    Applied, AppliedChanges, Attempt, FactCache, Facts, FactsSnapshot, GraphAnswer, GraphRead,
+    GraphWrites, PendingCommits, WAVES_MAX, apply_attempt_with, commit_guesses, load_attempt_with,
+    load_guesses,
 };
 use workgraph_core::storage::snapshot::Snapshot;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery, ReadView,
-    Seq,
+    Changes, CommitReceipt, FactKey, GraphStore, GraphStoreError, GraphStoreWrapper, ReadQuery,
+    ReadView, Seq, TouchLog,
 };
 use workgraph_core::{Viewer, engine};
 
@@ -111,10 +111,12 @@ struct WaveState {
     cache_bytes: Option<usize>,
     /// Keys that commits touched and the cache has not learned of.
     unlearned: Vec<FactKey>,
+    /// Keys that commits touched.
+    touched: Option<TouchLog>,
 }
 
-/// A [`MemoryStore`] behind waves and overlays. It also checks the law of fact keys on each commit: the answer to a read changes
-/// only if one of its keys was touched.
+/// A [`MemoryStore`] behind waves and overlays. It also checks the law of fact keys on each commit, that the answer to a read
+/// changes only if one of its keys was touched, and that a tracked snapshot notes those keys.
 #[derive(Debug, Default)]
 pub struct WaveStore {
     store: Arc<MemoryStore>,
@@ -211,10 +213,12 @@ impl WaveStore {
                 (waves, reads) = (waves + 1, reads + wave.len());
                 self.fetch(&mut facts, wave, graph, state)?;
             }
+            let log = || TouchLog::starting_at(facts.seq());
             let kept = CacheOfAttempt::before_commit(
                 facts.seq(),
                 state.cache.as_mut(),
                 &mut state.pending,
+                state.touched.get_or_insert_with(log),
             );
             match apply_attempt_with(&mut facts, &kept, sets) {
                 Applied::Ready(applied) => {
@@ -259,6 +263,9 @@ impl WaveStore {
         let before = KnownAnswers::of(&state.reads, graph)?;
         writes.flush(graph)?;
         graph.undo.clear();
+        if let Some(log) = &mut state.touched {
+            log.record(writes.last_seq(), writes.touched.iter().copied());
+        }
         if let Some(read) = before.changed_untouched(&writes.touched, graph)? {
             state.broken_law.get_or_insert(read);
         }
@@ -344,6 +351,9 @@ impl WaveStore {
     ) -> Result<(), GraphStoreError> {
         for read in wave {
             let mut answer = read.run_in(graph)?;
+            if let Some(read) = read_otherwise_tracked(&read, &answer, graph)? {
+                state.broken_law.get_or_insert(read);
+            }
             if self.options.fault == Some(WaveFault::LostRows)
                 && let GraphAnswer::Edges(edges) = &mut answer
             {
@@ -376,12 +386,12 @@ impl WaveStore {
     }
 
     fn load_in_waves(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError> {
-        let mut state = self.state.lock();
+        let state = &mut *self.state.lock();
         let graph = &mut *self.store.state();
-        let guesses = self.guesses(load_guesses(want, true), &state);
+        let guesses = self.guesses(load_guesses(want, true), state);
         let mut facts = Facts::at(graph.seq()?);
-        self.invalidate_cache(facts.seq(), &mut state);
-        let mut wave = fill(&mut facts, guesses, &mut state)?;
+        self.invalidate_cache(facts.seq(), state);
+        let mut wave = fill(&mut facts, guesses, state)?;
         let mut count = WaveCount {
             work: WaveWork::Load,
             waves: 0,
@@ -391,20 +401,22 @@ impl WaveStore {
             if !wave.is_empty() {
                 count.waves += 1;
                 count.reads += wave.len();
-                self.fetch(&mut facts, wave, graph, &mut state)?;
+                self.fetch(&mut facts, wave, graph, state)?;
             }
             if self.options.fault == Some(WaveFault::Credulous) {
                 let mut snap = FactsSnapshot::of(&facts);
                 let viewer = engine::viewer(&mut snap, want.viewer)?;
                 return load::load(&mut snap, want, Arc::new(viewer));
             }
-            let kept = CacheOfAttempt::at(facts.seq(), state.cache.as_mut());
+            let log = || TouchLog::starting_at(facts.seq());
+            let touched = state.touched.get_or_insert_with(log);
+            let kept = CacheOfAttempt::at(facts.seq(), state.cache.as_mut(), touched);
             match load_attempt_with(&mut facts, &kept, want) {
                 Attempt::Whole(view) => {
                     state.counts.push(count);
                     return view;
                 }
-                Attempt::Lacks(reads) => wave = fill(&mut facts, reads, &mut state)?,
+                Attempt::Lacks(reads) => wave = fill(&mut facts, reads, state)?,
             }
         }
         state.counts.push(count);

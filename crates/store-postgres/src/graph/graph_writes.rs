@@ -1,6 +1,6 @@
 //! Writes of the graph: the primitives that committing uses. Most are sent without waiting for them.
 use super::aliases::alias_key;
-use super::group_statements::GroupStatements;
+use super::group_statements::{GroupStatements, stored_keys};
 use super::node_columns::relation;
 use super::row_writes::RowAge;
 use crate::columns::bound;
@@ -19,18 +19,22 @@ use workgraph_core::model::registry::Relation;
 use workgraph_core::search::{IndexEntry, NodeWords};
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::Transaction;
-use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, JournalEntry, Seq};
 
 impl Transaction for PgTransaction<'_> {
     fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::of_node(node, node.version == 1));
         Ok(self.send_made(|list| list.put_nodes(RowAge::Any, &[(node, seq)]))??)
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
+        // The lists that its edges lead into would have to be read.
+        self.touched = None;
         Ok(self.send_made(|list| list.trash_node(gid, seq))??)
     }
 
     fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::of_edge(edge.src, edge.rel, edge.dst));
         self.send_made(|list| list.put_edges(RowAge::Any, &[edge]))??;
         if let Some(aux) = edge.aux {
             let state = self.locked_state()?;
@@ -40,11 +44,13 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
+        self.touch(FactKey::of_edge(src, rel, dst));
         let (src, rel, dst) = (src.as_i64(), relation(rel), dst.as_i64());
         Ok(self.run(sql::DROP_EDGE, &[&src, &rel, &dst])? > 0)
     }
 
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        self.touch([FactKey::alias(key)]);
         let stored = alias_key(key);
         let params: Params<'_> = &[&stored.key.as_ref(), &gid.as_i64(), &stored.text.as_deref()];
         match self.run(sql::PUT_ALIAS, params)? {
@@ -54,6 +60,7 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        self.touch([FactKey::alias(key)]);
         Ok(self.send_made(|list| list.drop_alias(key, gid))?)
     }
 
@@ -63,6 +70,7 @@ impl Transaction for PgTransaction<'_> {
         field: Gid,
         keys: &[IndexKey],
     ) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::of_values(node, field));
         Ok(self.send_made(|list| list.put_values(RowAge::Any, node, field, keys))?)
     }
 
@@ -71,6 +79,7 @@ impl Transaction for PgTransaction<'_> {
         entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError> {
+        self.touch(FactKey::of_entry(entry));
         Ok(self.send_made(|list| {
             list.put_words(entry, text);
             list.put_entries(RowAge::Any, &[entry]);
@@ -78,7 +87,9 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
-        self.send_made(|list| list.append_entries(std::slice::from_ref(event), None))??;
+        let touched = self.touched.replace(Vec::new());
+        let touched = touched.and_then(stored_keys);
+        self.send_made(|list| list.append_entries(std::slice::from_ref(event), touched))??;
         self.locked_state()?.seq = event.seq;
         Ok(())
     }
@@ -95,13 +106,24 @@ impl Transaction for PgTransaction<'_> {
         Ok(row.map(|row| text(&row, 0)).transpose()?)
     }
 
+    fn holds(&mut self, reads: &DecisionReads) -> Result<bool, GraphStoreError> {
+        Ok(self.reads_hold(reads)?)
+    }
+
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
-        // This store caches no viewers.
+        self.touch([FactKey::viewers()]);
         Ok(())
     }
 }
 
 impl PgTransaction<'_> {
+    /// Adds keys that the current commit touches.
+    fn touch(&mut self, keys: impl IntoIterator<Item = FactKey>) {
+        if let Some(touched) = &mut self.touched {
+            touched.extend(keys);
+        }
+    }
+
     /// Sends statements without waiting for them.
     pub(crate) fn send_all(&mut self, statements: StatementList) -> Result<(), DatabaseError> {
         for (sql, params) in statements {

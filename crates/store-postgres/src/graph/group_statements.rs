@@ -3,8 +3,10 @@ use super::row_writes::RowAge;
 use crate::database_error::DatabaseError;
 use crate::statement_list::StatementList;
 use crate::store_state::AuditLogEnd;
+use std::collections::BTreeSet;
 use workgraph_core::engine::waves::GraphWrites;
 use workgraph_core::model::gid::Gid;
+use workgraph_core::storage::FactKey;
 
 /// Most keys that a commit writes to the journal for the caches of other nodes. A commit that touches more, such as the deletion
 /// of a large project, makes them forget everything.
@@ -58,9 +60,7 @@ impl GroupStatements {
             last = Some(end);
             made.audit = last;
         }
-        let touched = &writes.touched;
-        let numbers = || touched.iter().map(|key| key.number()).collect();
-        let touched = (touched.len() <= TOUCHED_KEYS_MAX).then(numbers);
+        let touched = stored_keys(writes.touched.iter().copied());
         made.others.append_entries(&writes.journal, touched)?;
         Ok(made)
     }
@@ -108,6 +108,12 @@ impl GroupStatements {
         self.new_rows.put_entries(RowAge::New, &new);
         self.others.put_entries(RowAge::Any, &old);
     }
+}
+
+/// Returns the numbers of keys that a commit touched, each once; `None` if they are too many to be stored.
+pub(super) fn stored_keys(touched: impl IntoIterator<Item = FactKey>) -> Option<Vec<i64>> {
+    let keys: BTreeSet<i64> = touched.into_iter().map(FactKey::number).collect();
+    (keys.len() <= TOUCHED_KEYS_MAX).then(|| keys.into_iter().collect())
 }
 
 fn is_new(writes: &GraphWrites, gid: Gid) -> bool {

@@ -182,6 +182,7 @@ impl WriterThread {
                 transaction.send_command(RELEASE);
             } else {
                 transaction.state = before;
+                transaction.touched = Some(Vec::new());
                 transaction.send_command(UNDO);
                 transaction.flush()?;
             }

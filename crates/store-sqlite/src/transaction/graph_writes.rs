@@ -9,8 +9,8 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
 use workgraph_core::search::{IndexEntry, NodeWords};
 use workgraph_core::storage::custom_field_index::IndexKey;
-use workgraph_core::storage::snapshot::{Snapshot, Transaction};
-use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
+use workgraph_core::storage::snapshot::{Depth, Snapshot, Transaction};
+use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, JournalEntry, Seq};
 
 /// Key in `meta` of the highest gid of an auxiliary node: some of them (likes) have no node.
 pub(crate) const FLOOR: &str = "floor";
@@ -52,16 +52,25 @@ impl Transaction for SqliteTransaction<'_> {
             &*node.body,
         );
         self.invalidations.node_put(node.gid);
+        self.touched
+            .extend(FactKey::of_node(node, node.version == 1));
         self.run(Sql::PutNode, params).map(drop).map_err(failed)
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
         self.invalidations.node_trashed(gid);
+        let (mut lists, all) = (Vec::new(), (Relation(0), Relation(u8::MAX)));
+        let each = &mut |edge: Edge, _| lists.push(FactKey::list(edge.dst, edge.rel));
+        self.edges_out(gid, all.0, all.1, Depth::Edge, each)?;
         let params = (gid.as_i64(), whole(seq)?);
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
         match trashed.map(|(kind, workspace)| (Type::from_code(kind), workspace)) {
-            Some((Some(ty), workspace)) => self.delete_entry(workspace, ty, gid).map_err(failed),
+            Some((Some(ty), workspace)) => {
+                self.touched.append(&mut lists);
+                self.touched.extend(FactKey::of_trashed(gid, workspace, ty));
+                self.delete_entry(workspace, ty, gid).map_err(failed)
+            }
             _ => Ok(()),
         }
     }
@@ -72,6 +81,7 @@ impl Transaction for SqliteTransaction<'_> {
         text: &NodeWords,
     ) -> Result<(), GraphStoreError> {
         self.invalidations.node_put(entry.gid);
+        self.touched.extend(FactKey::of_entry(entry));
         self.put_entry(entry, text).map_err(failed)
     }
 
@@ -86,6 +96,8 @@ impl Transaction for SqliteTransaction<'_> {
             edge.aux.map(Gid::as_i64),
         );
         self.invalidations.edge_put(edge.src, edge.rel, edge.dst);
+        self.touched
+            .extend(FactKey::of_edge(edge.src, edge.rel, edge.dst));
         self.run(Sql::PutEdge, params).map_err(failed)?;
         edge.aux
             .map_or(Ok(()), |aux| self.raise_floor(aux))
@@ -97,10 +109,14 @@ impl Transaction for SqliteTransaction<'_> {
         let gone = self
             .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
             .map_err(failed)?;
+        if gone > 0 {
+            self.touched.extend(FactKey::of_edge(src, rel, dst));
+        }
         Ok(gone > 0)
     }
 
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        self.touched.push(FactKey::alias(key));
         // A trashed node loses its aliases.
         match self.alias(key)? {
             Some(holder) if holder != gid => Err(GraphStoreError::AliasTaken(key.to_owned())),
@@ -113,6 +129,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
+        self.touched.push(FactKey::alias(key));
         self.run(Sql::DropAlias, (key, gid.as_i64()))
             .map(drop)
             .map_err(failed)
@@ -124,6 +141,7 @@ impl Transaction for SqliteTransaction<'_> {
         field: Gid,
         keys: &[IndexKey],
     ) -> Result<(), GraphStoreError> {
+        self.touched.extend(FactKey::of_values(node, field));
         let (node, field) = (node.as_i64(), field.as_i64());
         self.run(Sql::DropValues, (node, field)).map_err(failed)?;
         for key in keys {
@@ -144,6 +162,10 @@ impl Transaction for SqliteTransaction<'_> {
         );
         self.run(Sql::Append, params).map_err(failed)?;
         self.last = Some(event.seq);
+        let touched = self.touched.drain(..);
+        if let Some(log) = self.touch_log.as_deref_mut() {
+            log.record(event.seq, touched);
+        }
         Ok(())
     }
 
@@ -156,7 +178,13 @@ impl Transaction for SqliteTransaction<'_> {
             .map_err(failed)
     }
 
+    fn holds(&mut self, reads: &DecisionReads) -> Result<bool, GraphStoreError> {
+        let log = self.touch_log.as_deref();
+        Ok(log.is_some_and(|log| log.holds(reads)))
+    }
+
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
+        self.touched.push(FactKey::viewers());
         self.invalidations.viewers = true;
         Ok(())
     }

@@ -5,6 +5,8 @@ use crate::reader_pool::ReaderPool;
 use crate::statements::Sql;
 use crate::transaction::SqliteTransaction;
 use rusqlite::Connection;
+use workgraph_core::storage::TouchLog;
+use workgraph_core::storage::snapshot::Snapshot;
 
 /// Tells readers and caches about a commit, or a failed one.
 pub(super) fn publish(
@@ -29,7 +31,8 @@ pub(super) fn answer(jobs: impl ExactSizeIterator<Item = WriteJob>, done: Result
     }
 }
 
-/// Writes the jobs in one transaction.
+/// Writes the jobs in one transaction, and adds the keys that they touch to the log; `None` for the log if the last commit is not
+/// known.
 ///
 /// The first try has no savepoints: with a savepoint, SQLite copies every page before a job changes it. A job that fails has
 /// mostly written nothing, since guards are checked first. If one has, the whole batch is written again, with a savepoint for
@@ -37,25 +40,42 @@ pub(super) fn answer(jobs: impl ExactSizeIterator<Item = WriteJob>, done: Result
 pub(super) fn write(
     conn: &Connection,
     caches: &StoreCaches,
+    touch_log: &mut Option<TouchLog>,
     jobs: &mut [WriteJob],
 ) -> Result<Invalidations, String> {
     let unfit = || "a job that failed was not undone".to_owned();
-    match transact(conn, caches, jobs, false)? {
-        Some(changed) => Ok(changed),
-        None => transact(conn, caches, jobs, true)?.ok_or_else(unfit),
-    }
+    // A failure leaves the last commit in doubt, so the next batch begins another log.
+    let mut log = touch_log.take();
+    let before = log.as_ref().map(TouchLog::seq);
+    let changed = match transact(conn, caches, &mut log, jobs, false)? {
+        Some(changed) => changed,
+        None => {
+            if let Some((log, before)) = log.as_mut().zip(before) {
+                log.undo_after(before);
+            }
+            transact(conn, caches, &mut log, jobs, true)?.ok_or_else(unfit)?
+        }
+    };
+    *touch_log = log;
+    Ok(changed)
 }
 
 /// Runs one transaction; returns `None` if a job failed after a write, and there are no savepoints.
 fn transact(
     conn: &Connection,
     caches: &StoreCaches,
+    touch_log: &mut Option<TouchLog>,
     jobs: &mut [WriteJob],
     savepoints: bool,
 ) -> Result<Option<Invalidations>, String> {
     let run = |tx: &mut SqliteTransaction<'_>, sql| tx.run(sql, []).map_err(|e| e.to_string());
     let mut tx = SqliteTransaction::writing(conn, caches);
     run(&mut tx, Sql::BeginImmediate)?;
+    let log = match touch_log {
+        Some(log) => log,
+        None => touch_log.insert(TouchLog::starting_at(tx.seq().map_err(|e| e.to_string())?)),
+    };
+    tx.touch_log = Some(log);
     for job in jobs {
         let outdated = &tx.invalidations;
         let before = (outdated.viewers, outdated.tokens, tx.pending.len());
@@ -78,6 +98,7 @@ fn transact(
             (outdated.viewers, outdated.tokens) = (before.0, before.1);
             tx.pending.truncate(before.2);
             (tx.floor, tx.audited, tx.last) = (None, None, None);
+            tx.touched.clear();
         }
         if savepoints {
             run(&mut tx, Sql::Release)?;

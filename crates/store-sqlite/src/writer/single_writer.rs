@@ -8,15 +8,15 @@ use crate::reader_pool::ReaderPool;
 use parking_lot::Mutex;
 use std::slice;
 use std::sync::Arc;
-use workgraph_core::storage::CommitClock;
+use workgraph_core::storage::{CommitClock, TouchLog};
 
 /// Writer of a store with a single connection, which it shares with the readers.
 #[derive(Debug)]
 pub(crate) struct SingleWriter {
     files: StorePaths,
     readers: Arc<ReaderPool>,
-    /// Clock of the commits, locked during each of them.
-    clock: Mutex<CommitClock>,
+    /// Clock of the commits, and the keys that they touched; locked during each of them.
+    commits: Mutex<(CommitClock, Option<TouchLog>)>,
 }
 
 impl SingleWriter {
@@ -24,16 +24,22 @@ impl SingleWriter {
         Self {
             files: files.clone(),
             readers,
-            clock: Mutex::new(clock),
+            commits: Mutex::new((clock, None)),
         }
     }
 
     /// Writes a job and answers its caller.
     pub(super) fn write(&self, mut job: WriteJob) {
-        let mut clock = self.clock.lock();
-        job.stamp(&mut clock);
+        let mut commits = self.commits.lock();
+        let (clock, touch_log) = &mut *commits;
+        job.stamp(clock);
         let written = self.readers.alone(|conn| {
-            let done = write(conn, &self.readers.caches, slice::from_mut(&mut job));
+            let done = write(
+                conn,
+                &self.readers.caches,
+                touch_log,
+                slice::from_mut(&mut job),
+            );
             publish(&self.readers, done)
         });
         let done = written.map_err(|e| e.to_string()).flatten();

@@ -58,7 +58,12 @@ fn memory() -> Connection {
 
 fn finish(conn: &Connection, jobs: Vec<WriteJob>) -> Result<Invalidations, String> {
     let mut jobs = jobs;
-    let done = write(conn, &StoreCaches::new(&StoreOptions::default()), &mut jobs);
+    let done = write(
+        conn,
+        &StoreCaches::new(&StoreOptions::default()),
+        &mut None,
+        &mut jobs,
+    );
     let failure = done.as_ref().err().cloned();
     if !conn.is_autocommit() {
         conn.execute_batch("ROLLBACK").unwrap();

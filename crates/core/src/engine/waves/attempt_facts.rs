@@ -1,10 +1,10 @@
 //! Facts of an attempt, with the cache that adds to them.
-use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::misses::is_bounded;
 use crate::access::Viewer;
-use crate::storage::ViewerKey;
+use crate::storage::FactKey;
+use crate::storage::{DecisionReads, ViewerKey};
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,6 +12,9 @@ use std::sync::Arc;
 pub trait AttemptCache {
     /// Returns the answer to a read that the facts do not answer, if the cache has it.
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
+    /// Returns true if no commit between the one that a decision saw and the state of the facts has touched what it read; false if
+    /// that is not known.
+    fn holds(&self, reads: &DecisionReads) -> bool;
     /// Returns a viewer, if the cache has it.
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
     /// Keeps a viewer, which stays valid as long as none of these keys is touched.
@@ -31,6 +34,14 @@ impl AttemptFacts<'_> {
         match self {
             Self::Given(facts) => facts,
             Self::Growing(facts, _) => facts,
+        }
+    }
+
+    /// Returns true if what a decision read is known to be true of the state of the facts.
+    pub(super) fn hold(&self, reads: &DecisionReads) -> bool {
+        match self {
+            Self::Given(facts) => reads.seq == facts.seq(),
+            Self::Growing(_, cache) => cache.holds(reads),
         }
     }
 

@@ -1,11 +1,12 @@
 //! State of the graph after commits, as known to the store that made them.
 use super::answer_weight::{ENTRY_BYTES, weight_of};
-use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
 use super::overlay::{ChangedLists, Overlay};
 use crate::model::edge::Seq;
+use crate::storage::DecisionReads;
+use crate::storage::FactKey;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashSet;
 
@@ -61,6 +62,11 @@ impl CommittedState {
     /// Returns true if the commits touch a key.
     pub(super) fn touches(&self, key: FactKey) -> bool {
         self.writes.touched.contains(&key)
+    }
+
+    /// Returns true if the commits touch nothing that a decision read, or if it saw them all.
+    pub(super) fn holds(&self, reads: &DecisionReads) -> bool {
+        reads.seq >= self.last_seq() || !reads.keys.iter().any(|key| self.touches(*key))
     }
 
     /// Returns true if it still has the facts of the state before the commits.

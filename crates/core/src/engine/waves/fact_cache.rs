@@ -1,7 +1,6 @@
 //! Cache of answers between requests, exact at one commit.
 use super::answer_weight::{ENTRY_BYTES, weight};
 use super::committed_state::CommittedState;
-use super::fact_key::FactKey;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
@@ -10,8 +9,8 @@ use crate::access::Viewer;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Seq;
 use crate::model::node::Node;
-use crate::storage::ViewerKey;
 use crate::storage::snapshot::Depth;
+use crate::storage::{DecisionReads, FactKey, TouchLog, ViewerKey};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -61,6 +60,8 @@ pub struct FactCache {
     viewers: ViewerCache,
     /// States after the last commits, oldest first.
     committed: VecDeque<CommittedState>,
+    /// Keys that the commits up to its state touched.
+    touched: TouchLog,
     /// Most bytes of all.
     bytes_max: usize,
     /// Most bytes of a generation.
@@ -77,6 +78,7 @@ impl FactCache {
             old: AnswerGeneration::default(),
             viewers: ViewerCache::default(),
             committed: VecDeque::new(),
+            touched: TouchLog::starting_at(seq),
             bytes_max,
             // A tenth is left for viewers, and another tenth for the states after commits.
             generation_bytes_max: bytes_max / 5 * 2,
@@ -87,6 +89,12 @@ impl FactCache {
     #[must_use]
     pub const fn seq(&self) -> Seq {
         self.seq
+    }
+
+    /// Returns true if no commit up to the state of the cache has touched what a decision read; false if that is not known.
+    #[must_use]
+    pub fn holds(&self, reads: &DecisionReads) -> bool {
+        self.touched.holds(reads)
     }
 
     /// Returns true if answers can be kept.
@@ -123,6 +131,7 @@ impl FactCache {
             return;
         }
         for key in touched {
+            self.touched.record(seq, [key]);
             self.young.forget(key);
             self.old.forget(key);
             self.viewers.forget(key);

@@ -12,8 +12,8 @@ use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::{Relation, Type};
 use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
-use crate::storage::ViewerKey;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
+use crate::storage::{DecisionReads, ViewerKey};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
@@ -94,6 +94,11 @@ impl<'f> FactsSnapshot<'f> {
     /// Returns the reads that were recorded.
     pub(super) fn asked(&self) -> impl Iterator<Item = &GraphRead> {
         self.asked.iter().flatten()
+    }
+
+    /// Returns true if what a decision read is known to be true of the state of the facts.
+    pub(super) fn holds(&self, reads: &DecisionReads) -> bool {
+        self.facts.hold(reads)
     }
 
     pub(super) const fn facts(&self) -> &Facts {

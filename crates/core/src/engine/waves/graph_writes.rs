@@ -1,5 +1,4 @@
 //! Collected writes of commits, as the state after them.
-use super::fact_key::FactKey;
 use crate::audit::AuditRow;
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::{Edge, Seq};
@@ -8,6 +7,7 @@ use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::Relation;
 use crate::search::{IndexEntry, NodeWords};
+use crate::storage::FactKey;
 use crate::storage::JournalEntry;
 use crate::storage::snapshot::Transaction;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
 use super::graph_writes::GraphWrites;
 use crate::model::edge::Seq;
+use crate::storage::DecisionReads;
 use std::collections::VecDeque;
 
 /// Commits that are not durable yet, in their order. With a cache of the state before them they answer reads of the state after
@@ -51,6 +52,12 @@ impl PendingCommits {
         self.states.clear();
     }
 
+    /// Returns true if neither these commits nor those before them, as far as the cache knows them, touch what a decision read.
+    #[must_use]
+    pub fn hold(&self, reads: &DecisionReads, cache: &FactCache) -> bool {
+        cache.holds(reads) && self.states.iter().all(|state| state.holds(reads))
+    }
+
     /// Returns the answer to a read of the state after the last commit, if it is known. The cache must be at a state to which
     /// only these commits were added; otherwise the answer is `None`.
     pub fn answer(&mut self, read: &GraphRead, cache: &mut FactCache) -> Option<GraphAnswer> {
@@ -85,9 +92,9 @@ fn answer_after(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::waves::fact_key::FactKey;
     use crate::model::gid::Gid;
     use crate::model::registry::rel;
+    use crate::storage::FactKey;
 
     /// Checks the number of look-ups: with two in each of them, there would be 2 to the 64th.
     #[test]

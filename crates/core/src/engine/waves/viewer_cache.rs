@@ -1,6 +1,6 @@
 //! Cached viewers, each with the keys on which it depends.
-use super::fact_key::FactKey;
 use crate::access::Viewer;
+use crate::storage::FactKey;
 use crate::storage::ViewerKey;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;

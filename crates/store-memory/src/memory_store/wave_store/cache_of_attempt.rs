@@ -3,22 +3,25 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use workgraph_core::Viewer;
 use workgraph_core::engine::waves::{
-    AttemptCache, FactCache, FactKey, GraphAnswer, GraphRead, PendingCommits,
+    AttemptCache, FactCache, GraphAnswer, GraphRead, PendingCommits,
 };
-use workgraph_core::storage::{Seq, ViewerKey};
+use workgraph_core::storage::{DecisionReads, FactKey, Seq, TouchLog, ViewerKey};
 
 /// Cache from which an attempt takes what its facts lack, and the pending commits after its state.
 pub(super) struct CacheOfAttempt<'c> {
     cache: RefCell<Option<&'c mut FactCache>>,
     pending: RefCell<Option<&'c mut PendingCommits>>,
+    /// Keys that all commits touched.
+    touched: &'c TouchLog,
 }
 
 impl<'c> CacheOfAttempt<'c> {
     /// Returns the cache if it is at the state after a commit, or else an empty one.
-    pub(super) fn at(seq: Seq, cache: Option<&'c mut FactCache>) -> Self {
+    pub(super) fn at(seq: Seq, cache: Option<&'c mut FactCache>, touched: &'c TouchLog) -> Self {
         Self {
             cache: RefCell::new(cache.filter(|cache| cache.seq() == seq)),
             pending: RefCell::default(),
+            touched,
         }
     }
 
@@ -27,13 +30,15 @@ impl<'c> CacheOfAttempt<'c> {
         seq: Seq,
         cache: Option<&'c mut FactCache>,
         pending: &'c mut PendingCommits,
+        touched: &'c TouchLog,
     ) -> Self {
         if pending.last_seq() != Some(seq) {
-            return Self::at(seq, cache);
+            return Self::at(seq, cache, touched);
         }
         Self {
             cache: RefCell::new(cache),
             pending: RefCell::new(Some(pending)),
+            touched,
         }
     }
 }
@@ -46,6 +51,10 @@ impl AttemptCache for CacheOfAttempt<'_> {
             Some(pending) => pending.answer(read, cache),
             None => cache.get(read),
         }
+    }
+
+    fn holds(&self, reads: &DecisionReads) -> bool {
+        self.touched.holds(reads)
     }
 
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>> {

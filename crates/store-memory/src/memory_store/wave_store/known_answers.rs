@@ -1,9 +1,10 @@
 //! The law of fact keys, checked on the last reads: only an answer with a touched key changes.
 use crate::memory_store::memory_graph::MemoryGraph;
 use std::collections::{BTreeSet, VecDeque};
-use workgraph_core::engine::waves::{FactKey, Facts, GraphAnswer, GraphRead};
-use workgraph_core::storage::GraphStoreError;
+use workgraph_core::engine::TrackedSnapshot;
+use workgraph_core::engine::waves::{Facts, GraphAnswer, GraphRead};
 use workgraph_core::storage::snapshot::Snapshot;
+use workgraph_core::storage::{FactKey, GraphStoreError};
 
 /// Answers to reads before a commit.
 pub(super) struct KnownAnswers {
@@ -43,4 +44,24 @@ impl KnownAnswers {
         }
         Ok(None)
     }
+}
+
+/// Returns a read for which a tracked snapshot notes other keys than those on which the answer depends.
+pub(super) fn read_otherwise_tracked(
+    read: &GraphRead,
+    answer: &GraphAnswer,
+    graph: &mut MemoryGraph,
+) -> Result<Option<String>, GraphStoreError> {
+    if matches!(read, GraphRead::AppName(_)) {
+        return Ok(None);
+    }
+    let mut keys = BTreeSet::new();
+    read.keys(answer, &mut |key| {
+        keys.insert(key);
+    });
+    let mut tracked = TrackedSnapshot::over(graph);
+    read.run(&mut tracked)?;
+    let noted: BTreeSet<FactKey> = tracked.into_keys().into_iter().collect();
+    let is_other = noted != keys;
+    Ok(is_other.then(|| format!("{read:?}: tracked as {noted:?}, depends on {keys:?}")))
 }

@@ -1,7 +1,6 @@
 //! Writes of an overlay, and the keys of what they touch.
 use super::Overlay;
 use crate::audit::AuditRow;
-use crate::engine::waves::fact_key::FactKey;
 use crate::engine::waves::graph_read::{GraphAnswer, GraphRead};
 use crate::engine::waves::graph_writes::{EdgeKey, WrittenNode};
 use crate::graph_store_error::GraphStoreError;
@@ -11,35 +10,32 @@ use crate::model::index_key::IndexKey;
 use crate::model::node::Node;
 use crate::model::registry::Relation;
 use crate::search::{IndexEntry, NodeWords};
-use crate::storage::JournalEntry;
+use crate::storage::FactKey;
 use crate::storage::snapshot::{Depth, Snapshot, Transaction};
+use crate::storage::{DecisionReads, JournalEntry};
 use std::sync::Arc;
 
 impl Overlay<'_> {
-    fn touch(&mut self, key: FactKey) {
+    fn touch(&mut self, keys: impl IntoIterator<Item = FactKey>) {
         self.progress += 1;
-        self.writes.touched.insert(key);
+        self.writes.touched.extend(keys);
     }
 
     fn touch_edge(&mut self, (src, rel, dst): EdgeKey) {
-        self.touch(FactKey::node(src));
-        self.touch(FactKey::list(dst, rel));
+        self.touch(FactKey::of_edge(src, rel, dst));
         self.changed_lists.add((src, rel, dst));
     }
 }
 
 impl Transaction for Overlay<'_> {
     fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
-        self.touch(FactKey::node(node.gid));
         let (mut is_new, mut seq) = (node.version == 1, seq);
         if let Some(written) = self.writes.nodes.get(&node.gid)
             && written.is_new
         {
             (is_new, seq) = (true, written.seq);
         }
-        if is_new && let Some(workspace) = node.workspace {
-            self.touch(FactKey::workspace(workspace, node.ty));
-        }
+        self.touch(FactKey::of_node(node, is_new));
         let written = WrittenNode {
             node: Arc::new(node.clone()),
             seq,
@@ -53,19 +49,14 @@ impl Transaction for Overlay<'_> {
         let Some(node) = self.live_node(gid, Depth::Head) else {
             return Ok(());
         };
-        self.touch(FactKey::node(gid));
-        self.touch(FactKey::entries(node.workspace, node.ty));
-        if let Some(workspace) = node.workspace {
-            self.touch(FactKey::workspace(workspace, node.ty));
-        }
+        self.touch(FactKey::of_trashed(gid, node.workspace, node.ty));
         // The node leaves the lists that its edges lead into.
         let mut edges = Vec::new();
         let (lo, hi) = (Relation(0), Relation(u8::MAX));
         let each = &mut |edge: Edge, _| edges.push((edge.dst, edge.rel));
         self.edges_out(gid, lo, hi, Depth::Edge, each)?;
-        for (dst, rel) in edges {
-            self.touch(FactKey::list(dst, rel));
-        }
+        let lists = edges.into_iter();
+        self.touch(lists.map(|(dst, rel)| FactKey::list(dst, rel)));
         self.writes.index_entries.remove(&gid);
         self.writes.trashed.insert(gid, seq);
         Ok(())
@@ -94,13 +85,13 @@ impl Transaction for Overlay<'_> {
         if self.alias(key)?.is_some_and(|holder| holder != gid) {
             return Err(GraphStoreError::AliasTaken(key.to_owned()));
         }
-        self.touch(FactKey::alias(key));
+        self.touch([FactKey::alias(key)]);
         self.writes.aliases.insert(key.to_owned(), gid);
         Ok(())
     }
 
     fn drop_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
-        self.touch(FactKey::alias(key));
+        self.touch([FactKey::alias(key)]);
         if self.writes.aliases.get(key) == Some(&gid) {
             self.writes.aliases.remove(key);
         }
@@ -114,8 +105,7 @@ impl Transaction for Overlay<'_> {
         field: Gid,
         keys: &[IndexKey],
     ) -> Result<(), GraphStoreError> {
-        self.touch(FactKey::node(node));
-        self.touch(FactKey::values(field));
+        self.touch(FactKey::of_values(node, field));
         let mut keys = keys.to_vec();
         keys.sort();
         keys.dedup();
@@ -128,8 +118,7 @@ impl Transaction for Overlay<'_> {
         entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError> {
-        self.touch(FactKey::node(entry.gid));
-        self.touch(FactKey::entries(entry.workspace, entry.ty));
+        self.touch(FactKey::of_entry(entry));
         let written = (*entry, text.clone());
         self.writes.index_entries.insert(entry.gid, written);
         Ok(())
@@ -154,8 +143,16 @@ impl Transaction for Overlay<'_> {
         })
     }
 
+    fn holds(&mut self, reads: &DecisionReads) -> Result<bool, GraphStoreError> {
+        let is_touched = |key| self.writes.touched.contains(key);
+        let holds = self.base.holds(reads) && !reads.keys.iter().any(is_touched);
+        // It may be different in another state.
+        self.writes.reads.extend(&reads.keys);
+        Ok(holds)
+    }
+
     fn invalidate_viewers(&mut self) -> Result<(), GraphStoreError> {
-        self.progress += 1;
+        self.touch([FactKey::viewers()]);
         self.writes.invalidates_viewers = true;
         Ok(())
     }
