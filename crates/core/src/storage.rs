@@ -5,7 +5,6 @@ mod commit_clock;
 pub mod custom_field_index;
 pub mod custom_field_view;
 mod decision_reads;
-mod edge_guards;
 mod fact_key;
 mod graph_store_wrapper;
 mod leased_gids;
@@ -20,7 +19,7 @@ pub use crate::graph_store_error::GraphStoreError;
 pub use crate::model::edge::{Edge, Seq};
 pub use crate::storage::changes::{
     ChangeAction, ChangeRecord, Changes, CommitReceipt, EdgeWrite, Guard, JournalEntry,
-    ListPosition, NodeContext, NodeWrite, fingerprint,
+    ListPosition, NodeContext, NodeWrite,
 };
 pub use commit_clock::CommitClock;
 pub use decision_reads::{DecisionReads, TouchLog};
@@ -33,7 +32,7 @@ pub use page_query::{
 };
 pub use read_query::{EdgesOnDays, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;
-pub use read_view::ReadView;
+pub use read_view::{ReadView, Ring};
 pub use work_leases::{PermanentLeases, SharedWork, WorkLease, WorkLeases};
 
 use crate::audit;

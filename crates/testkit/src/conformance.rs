@@ -5,6 +5,7 @@ mod access_cases;
 mod audit_cases;
 mod audit_log_cases;
 mod audited_act_cases;
+mod decision_cases;
 mod edge_cases;
 mod interrupt_cases;
 mod journal_cases;
@@ -71,6 +72,9 @@ cases! {
     "an edge is replaced, not doubled" => edge_cases::replaced,
     "a short list that was read follows each of its edges" => edge_cases::short_list,
     "edges to trashed nodes are not listed" => edge_cases::liveness,
+    "a decision whose reads have changed is a conflict" => decision_cases::outdated,
+    "a decision is not disturbed by what it did not read" => decision_cases::undisturbed,
+    "of many decisions on the same reads one is made" => decision_cases::one_after_another,
     "guards count edges" => edge_cases::guards,
     "a link goes first, last, before or after" => position_cases::four_places,
     "a list is in the order of its moves" => position_cases::moves,

@@ -53,12 +53,11 @@ pub(crate) async fn commit(
     write: &dyn Prepared<Decision>,
 ) -> Result<CommittedWrite, ApiError> {
     for attempt in 0..ATTEMPTS {
-        let mut want = write.needs(call)?;
+        let mut want = write.needs(call)?.tracked();
         if attempt > 0 {
             // The state that the last attempt was decided on is outdated.
             want.min_seq = None;
         }
-        want.tracks_reads = true;
         let mut view = load(api, &want).await?;
         let reads = view.take_reads();
         let decision = write.decide(call, &view)?;

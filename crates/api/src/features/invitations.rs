@@ -11,7 +11,9 @@ use workgraph_core::rules::invitation_rules::{
     remaining_needs, reply_needs, transfer_some,
 };
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey};
+use workgraph_core::storage::{
+    DecisionReads, GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey,
+};
 
 /// Maximum number of invitations listed for one person.
 const LISTED: usize = 100;
@@ -74,12 +76,12 @@ impl Api {
             false => (invited, &unnamed),
         };
         for _ in 0..ATTEMPTS {
-            let view = self.read(&reply_needs(&it)).await?;
+            let (view, reads) = self.read_to_decide(reply_needs(&it)).await?;
             if !is_open(&it, &view) {
                 return Ok(false);
             }
             let answer = if accepted { accept } else { decline };
-            let done = self.decided(actor, acting, |work| answer(work, &it, &view));
+            let done = self.decided(actor, acting, Some(reads), |work| answer(work, &it, &view));
             match done.await {
                 Err(GraphStoreError::Conflict | GraphStoreError::AliasTaken(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -117,19 +119,23 @@ impl Api {
         let mut conflicts = 0;
         loop {
             let found = self.read(&remaining_needs(it)).await?;
-            let full = self.read(&remaining_in_full(it, &found)).await?;
+            let full = remaining_in_full(it, &found);
+            let (full, reads) = self.read_to_decide(full).await?;
             let some = |work: &mut ChangeBuilder<'_>| transfer_some(work, it, heir, &found, &full);
-            if !self.moved(actor, &mut conflicts, some).await? {
+            if !self.moved(actor, &mut conflicts, Some(reads), some).await? {
                 break;
             }
         }
         loop {
             let found = self.read(&records::listed(it)).await?;
-            let full = self.read(&records::listed_in_full(it, &found)).await?;
-            let kept = self.read(&records::kept_by_person(it, &full)).await?;
+            let full = records::listed_in_full(it, &found);
+            let (full, of_records) = self.read_to_decide(full).await?;
+            let kept = records::kept_by_person(it, &full);
+            let (kept, of_person) = self.read_to_decide(kept).await?;
+            let reads = of_records.and(of_person);
             let views = (&full, &kept);
             let some = |work: &mut ChangeBuilder<'_>| records::pass_on(work, it, heir, views);
-            if !self.moved(actor, &mut conflicts, some).await? {
+            if !self.moved(actor, &mut conflicts, Some(reads), some).await? {
                 break;
             }
         }
@@ -140,11 +146,11 @@ impl Api {
             while !fields.is_empty() {
                 let found = self.read(&people::naming(it, &fields)).await?;
                 let full = people::naming_in_full(it, &fields, &found);
-                let full = self.read(&full).await?;
+                let (full, reads) = self.read_to_decide(full).await?;
                 let views = (&found, &full);
                 let some =
                     |work: &mut ChangeBuilder<'_>| people::pass_on(work, it, heir, &fields, views);
-                if !self.moved(actor, &mut conflicts, some).await? {
+                if !self.moved(actor, &mut conflicts, Some(reads), some).await? {
                     break;
                 }
             }
@@ -157,7 +163,7 @@ impl Api {
             close(work, it, heir);
             false
         };
-        while self.moved(actor, &mut conflicts, last).await? {
+        while self.moved(actor, &mut conflicts, None, last).await? {
             // Another request may have finished first.
             let view = self.read(&reply_needs(it)).await?;
             if view.resolve(&NodeRef::Gid(it.invited)) != Some(it.invited) {
@@ -172,11 +178,12 @@ impl Api {
         &self,
         actor: Gid,
         conflicts: &mut usize,
+        reads: Option<DecisionReads>,
         step: impl FnOnce(&mut ChangeBuilder<'_>) -> bool,
     ) -> Result<bool, BackgroundError> {
         let acting = ActorContext::internal(AuditActor::User(actor));
         let mut any = false;
-        let done = self.decided(actor, &acting, |work| any = step(work));
+        let done = self.decided(actor, &acting, reads, |work| any = step(work));
         match done.await {
             Ok(()) => Ok(any),
             Err(GraphStoreError::Conflict) if *conflicts < ATTEMPTS => {
@@ -207,10 +214,21 @@ impl Api {
         Ok(self.graph.load(want).await?)
     }
 
+    /// Reads for a decision; returns the reads that its commit depends on.
+    async fn read_to_decide(
+        &self,
+        query: ReadQuery,
+    ) -> Result<(ReadView, DecisionReads), BackgroundError> {
+        let mut view = self.read(&query.tracked()).await?;
+        let reads = view.take_reads();
+        Ok((view, reads))
+    }
+
     async fn decided(
         &self,
         actor: Gid,
         acting: &ActorContext,
+        reads: Option<DecisionReads>,
         decide: impl FnOnce(&mut ChangeBuilder<'_>),
     ) -> Result<(), GraphStoreError> {
         let generate_gid = || self.next_gid();
@@ -223,6 +241,7 @@ impl Api {
         if changes.is_empty() {
             return Ok(());
         }
+        changes.reads = reads;
         if has_audit_rows(&changes) {
             changes.actor_context = Some(Box::new(acting.clone()));
         }

@@ -1,5 +1,5 @@
 //! Two requests at once: both decide from the same state, and their commits follow one another.
-mod any_two;
+mod any_few;
 
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};

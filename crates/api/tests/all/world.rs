@@ -9,7 +9,7 @@ mod service;
 mod store_controls;
 mod tenants;
 
-pub(crate) use parts::Hand;
+pub(crate) use parts::{Hand, IgnoredChecks};
 pub(crate) use tenants::{BASALT_WORDS, ORCHID_WORDS, is_orchid};
 
 use crate::attachments::{Blobs, Pieces};
@@ -52,7 +52,7 @@ use workgraph_core::rules::{portfolio_rules, status_rules};
 use workgraph_core::search::{Search, SearchEffort};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, Guard, JournalEntry,
+    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, JournalEntry,
     ListPosition, ReadQuery, ReadView, ViewerKey,
 };
 use workgraph_core::{Gid, GidGenerator};

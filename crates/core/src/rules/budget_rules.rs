@@ -11,7 +11,7 @@ use crate::model::registry::{FieldDef, LinkOne, Opaque, Type, TypedField, rel};
 use crate::model::resources::{END_DATE, START_DATE, budget, capacity};
 use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
+use crate::storage::{LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
 
 /// Hours of a working week of five days.
 const WEEK_HOURS: i64 = 40;
@@ -111,21 +111,14 @@ pub struct ProjectTotals {
 }
 
 impl ProjectTotals {
-    /// Returns the totals in a view. The commit fails if they have changed since.
+    /// Returns the totals in a view.
     #[must_use]
-    pub fn read(work: &mut ChangeBuilder<'_>, view: &ReadView, project: &Node) -> Self {
+    pub fn read(work: &ChangeBuilder<'_>, view: &ReadView, project: &Node) -> Self {
         let edge = view.links(project.gid, rel::PROJECT_TOTALS).first();
         let node = edge.and_then(|edge| view.node(edge.dst));
         let draft = match node {
-            Some(node) => {
-                let unchanged = Guard::Version(node.gid, node.version);
-                work.changes.guards.push(unchanged);
-                Draft::edit(node)
-            }
-            None => {
-                work.require_links(view, project.gid, rel::PROJECT_TOTALS);
-                work.draft(Type::ProjectTotals, project.workspace)
-            }
+            Some(node) => Draft::edit(node),
+            None => work.draft(Type::ProjectTotals, project.workspace),
         };
         // A body has only what `save` wrote.
         let users = serde_json::from_str(draft.get(budget::USER_TOTALS)).unwrap_or_default();

@@ -2,10 +2,10 @@
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::goal_relationship::{
-    CONTRIBUTION_WEIGHT, SUBTYPE, SUPPORTED_GOAL, SUPPORTERS_MAX, SUPPORTING_RESOURCE,
+    CONTRIBUTION_WEIGHT, SUBTYPE, SUPPORTED_GOAL, SUPPORTING_RESOURCE,
 };
+use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{Guard, ListPosition};
 
 /// Adds a supporter to a goal that does not have it; returns the relationship.
 pub fn add_supporter(
@@ -26,11 +26,6 @@ pub fn add_supporter(
     if let Some(weight) = weight {
         draft.set(CONTRIBUTION_WEIGHT, weight);
     }
-    work.require_live(supporter);
-    work.require_live(goal);
-    work.require_unlinked(supporter, rel::SUPPORTS, goal);
-    let room = Guard::Below(goal, rel::SUPPORTS, SUPPORTERS_MAX as u64);
-    work.changes.guards.push(room);
     let gid = work.create(&draft, Some(goal));
     work.link(supporter, rel::SUPPORTS, goal, position, Some(gid));
     gid

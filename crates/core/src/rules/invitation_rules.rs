@@ -156,7 +156,6 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
             work.changes.remove_aliases.push((name, list.gid));
             let name = alias::task_list(person, workspace);
             work.changes.add_aliases.push((name, list.gid));
-            work.require_unlinked(person, rel::WORKSPACES, workspace);
             work.unlink(invited, rel::WORKSPACES, workspace);
             let gid = Some(membership.gid);
             work.link(

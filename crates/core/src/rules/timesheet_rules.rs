@@ -11,7 +11,7 @@ use crate::model::registry::{TypedField, rel};
 use crate::model::resources::{time_tracking, timesheet};
 use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
+use crate::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
 /// Most entries of a user from the Monday of a week on that are read to change its state.
 const ENTRIES_MAX: usize = 1_000;
@@ -56,18 +56,10 @@ impl WeekRef {
         query.count(self.list.clone(), rel::WEEK_IN_LIST)
     }
 
-    /// Returns the week, if its approval has begun. The commit fails if that has changed since.
-    pub fn read<'v>(&self, work: &mut ChangeBuilder<'_>, view: &'v ReadView) -> Option<&'v Node> {
-        let week = view.resolve(&self.week()).and_then(|gid| view.node(gid));
-        let guard = match week {
-            Some(week) => Some(Guard::Version(week.gid, week.version)),
-            None => view.resolve(&self.list).map(|list| {
-                let weeks = view.count(list, rel::WEEK_IN_LIST);
-                Guard::AtMost(list, rel::WEEK_IN_LIST, weeks)
-            }),
-        };
-        work.changes.guards.extend(guard);
-        week
+    /// Returns the week, if its approval has begun.
+    #[must_use]
+    pub fn read<'v>(&self, view: &'v ReadView) -> Option<&'v Node> {
+        view.resolve(&self.week()).and_then(|gid| view.node(gid))
     }
 
     /// Puts a new week into the task list of its user.

@@ -6,8 +6,7 @@ use crate::model::registry::{FieldSource, Relation, Type, Writability};
 use crate::model::resources::resource;
 use crate::model::time::Time;
 use crate::storage::{
-    ChangeAction, ChangeRecord, Changes, EdgeWrite, Guard, ListPosition, NodeWrite, ReadView,
-    fingerprint,
+    ChangeAction, ChangeRecord, Changes, EdgeWrite, Guard, ListPosition, NodeWrite,
 };
 
 /// Returns the changed fields that get change records: fields that follow from others, such as `completed_at` from `completed`,
@@ -30,15 +29,6 @@ fn recorded_fields<'f>(
     let rest = fields.iter().copied();
     let rest = rest.filter(move |f| *f != "modified_at" && !private(f));
     rest.filter(move |f| alone || !follows(f))
-}
-
-/// Reason why an edge is refused that might close a ring.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ring {
-    /// It closes a ring.
-    Closed,
-    /// The chain has more nodes than are checked.
-    TooLong,
 }
 
 /// Collects changes, with the change records that follow from them.
@@ -210,33 +200,6 @@ impl<'a> ChangeBuilder<'a> {
                 removed: Some(removed),
             },
         );
-    }
-
-    /// Requires that a node's edges of a relation are the same as in the view when the changes are applied.
-    pub fn require_links(&mut self, view: &ReadView, gid: Gid, rel: Relation) {
-        let seen = fingerprint(view.links(gid, rel).iter().map(|e| e.dst));
-        self.changes.guards.push(Guard::Links(gid, rel, seen));
-    }
-
-    /// Requires, also when the changes are applied, that no path of edges of a relation leads from a node to another, so that an
-    /// edge back closes no ring. The view has the nodes on the paths from the first one
-    /// ([`ReadQuery::reachable`](crate::storage::ReadQuery::reachable)).
-    ///
-    /// # Errors
-    /// Fails if a path leads there, or if there are more nodes than are checked.
-    pub fn require_no_ring(
-        &mut self,
-        view: &ReadView,
-        (from, rel, to): (Gid, Relation, Gid),
-    ) -> Result<(), Ring> {
-        let reached = view.reached(from, rel).ok_or(Ring::TooLong)?;
-        if reached.contains(&to) {
-            return Err(Ring::Closed);
-        }
-        for gid in reached {
-            self.require_links(view, gid, rel);
-        }
-        Ok(())
     }
 
     /// Requires that the edge does not exist when the changes are applied.

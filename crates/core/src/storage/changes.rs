@@ -50,39 +50,21 @@ pub struct EdgeWrite {
     pub aux: Option<Gid>,
 }
 
-/// A condition that must hold when the changes are applied.
+/// A condition that must hold when the changes are applied, besides what their decision read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
     /// The node is live and still has this version.
     Version(Gid, u64),
     /// The node is live.
     Live(Gid),
-    /// No live node has such an edge into this one.
-    Empty(Gid, Relation),
-    /// At least this many live nodes have such an edge into this one.
-    AtLeast(Gid, Relation, u64),
     /// Fewer than this many live nodes have such an edge into this one.
     Below(Gid, Relation, u64),
     /// At most this many live nodes have such an edge into this one.
     AtMost(Gid, Relation, u64),
-    /// The edges of this relation from the node lead to the same nodes: [`fingerprint`] of their targets.
-    Links(Gid, Relation, u64),
     /// No edge of this relation leads from the first node to the second.
     Unlinked(Gid, Relation, Gid),
-    /// An edge of this relation leads from the first node to the second.
-    Linked(Gid, Relation, Gid),
     /// The rank of the edge of this relation from a node to itself, or 0 without one, is at most this.
     TotalAtMost(Gid, Relation, i64),
-}
-
-/// Returns a number that almost certainly differs between different lists of targets.
-pub fn fingerprint(targets: impl Iterator<Item = Gid>) -> u64 {
-    // FNV-1a over the numbers; clients cannot choose gids.
-    targets.fold(0xcbf2_9ce4_8422_2325, |sum, gid| {
-        (sum ^ gid.get())
-            .wrapping_mul(0x0100_0000_01b3)
-            .rotate_left(29)
-    })
 }
 
 /// Change of one node, for webhooks, the events API and the audit log.

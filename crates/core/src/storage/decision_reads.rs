@@ -17,6 +17,18 @@ pub struct DecisionReads {
     pub keys: Vec<FactKey>,
 }
 
+impl DecisionReads {
+    /// Returns the reads of a decision that has two views.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.keys.extend(other.keys);
+        Self {
+            seq: self.seq.min(other.seq),
+            ..self
+        }
+    }
+}
+
 /// Maximum number of keys in a log: some seconds of many writes, or two megabytes.
 const KEYS_MAX: usize = 1 << 16;
 

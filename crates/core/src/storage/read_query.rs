@@ -171,6 +171,14 @@ impl ReadQuery {
             budget: byte_budgets::LOAD_BYTES,
         }
     }
+    /// Asks the view for its reads, for a decision.
+    #[must_use]
+    pub fn tracked(self) -> Self {
+        Self {
+            tracks_reads: true,
+            ..self
+        }
+    }
     /// Adds a node reference and returns its index.
     pub fn add_ref(&mut self, node: impl Into<NodeRef>) -> usize {
         let node = node.into();

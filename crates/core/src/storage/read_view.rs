@@ -8,6 +8,15 @@ use crate::model::registry::Relation;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 
+/// Reason why an edge is refused that might close a ring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ring {
+    /// It closes a ring.
+    Closed,
+    /// The chain has more nodes than are checked.
+    TooLong,
+}
+
 /// Result of a read query: nodes, edges and levels, true of one commit.
 #[derive(Clone, Debug)]
 pub struct ReadView {
@@ -192,6 +201,18 @@ impl ReadView {
             reached.extend(links.filter(|dst| seen.insert(*dst)));
         }
         Some(reached)
+    }
+    /// Checks that no path of edges of a relation leads from a node to another, so that an edge back closes no ring. The view has
+    /// the nodes on the paths from the first one ([`ReadQuery::reachable`](super::ReadQuery::reachable)).
+    ///
+    /// # Errors
+    /// Fails if a path leads there, or if there are more nodes than are checked.
+    pub fn require_no_ring(&self, from: Gid, rel: Relation, to: Gid) -> Result<(), Ring> {
+        let reached = self.reached(from, rel).ok_or(Ring::TooLong)?;
+        if reached.contains(&to) {
+            return Err(Ring::Closed);
+        }
+        Ok(())
     }
     /// Returns the number of live sources of a relation into a node, if that was loaded.
     #[must_use]

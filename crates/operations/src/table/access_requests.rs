@@ -179,8 +179,6 @@ fn create_request(
         target.gid, of.name
     );
     draft.set(TARGET, shown);
-    work.require_live(target.gid);
-    work.require_unlinked(target.gid, rel::ACCESS_REQUESTS, me);
     let gid = work.create(&draft, Some(target.gid));
     let position = ListPosition::Rank(0);
     work.link(target.gid, rel::ACCESS_REQUESTS, me, position, Some(gid));
@@ -268,7 +266,6 @@ fn decide(
         let word = target.get(sharing.default).unwrap_or_default();
         let usual = sharing.level(&word).unwrap_or(Level::Viewer);
         let level = gate::approved_level(usual, view.level(target.gid));
-        work.require_live(target.gid);
         sharing.join(&mut work, requester, target.gid, workspace, level);
     }
     Ok(Decision::of(work.changes))

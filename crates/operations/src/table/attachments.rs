@@ -273,7 +273,6 @@ fn create_attachment(
             }
         }
     }
-    work.require_live(parent.gid);
     work.create(&draft, Some(parent.gid));
     let last = ListPosition::Rank(work.now.millis());
     work.link(gid, rel::ATTACHED_TO, parent.gid, last, None);

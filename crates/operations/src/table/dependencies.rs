@@ -11,8 +11,8 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
 use workgraph_core::model::resources::story;
 use workgraph_core::rules::story_rules::add_system_story;
-use workgraph_core::storage::change_builder::Ring;
-use workgraph_core::storage::{EdgeEnd, Guard, ListPosition, ReadQuery, ReadView};
+use workgraph_core::storage::Ring;
+use workgraph_core::storage::{EdgeEnd, ListPosition, ReadQuery, ReadView};
 
 /// Operations on dependencies and dependents.
 pub static DEPENDENCIES: &[Operation] = &[
@@ -201,7 +201,7 @@ fn add_dependencies<const FORWARD: bool>(
         if view.link(waits, rel::DEPENDS, for_it).is_some() {
             continue;
         }
-        let ring = work.require_no_ring(view, (for_it, rel::DEPENDS, waits));
+        let ring = view.require_no_ring(for_it, rel::DEPENDS, waits);
         ring.map_err(|ring| match ring {
             Ring::Closed => DomainError::field(
                 field,
@@ -212,14 +212,6 @@ fn add_dependencies<const FORWARD: bool>(
                 format_args!("Too many tasks wait for each other to add {}", other.gid),
             ),
         })?;
-        for gid in [on.gid, other.gid] {
-            // The limit counts both.
-            let before = view.sources(gid, rel::DEPENDS).len() as u64;
-            work.require_links(view, gid, rel::DEPENDS);
-            work.changes
-                .guards
-                .push(Guard::AtMost(gid, rel::DEPENDS, before));
-        }
         count += 1;
         for (task, count) in [(on, count), (other, ties(other.gid) + 1)] {
             if count > DEPENDENCIES_MAX {
@@ -232,7 +224,6 @@ fn add_dependencies<const FORWARD: bool>(
                 ));
             }
         }
-        work.require_live(other.gid);
         work.link(waits, rel::DEPENDS, for_it, ListPosition::Rank(0), None);
         work.record_added(on.gid, Type::Task, field, other.gid);
         let kind = if FORWARD {

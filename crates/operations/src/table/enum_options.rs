@@ -21,9 +21,7 @@ use workgraph_core::model::resources::{custom_field, enum_option};
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::shown;
 use workgraph_core::rules::custom_field_rules;
-use workgraph_core::storage::{
-    Edge, Guard, LinkSelector, ListPosition, NodeWrite, ReadQuery, ReadView,
-};
+use workgraph_core::storage::{Edge, LinkSelector, ListPosition, ReadQuery, ReadView};
 
 pub(super) fn option_needs(
     call: &RequestContext<'_>,
@@ -82,9 +80,6 @@ pub(super) fn create_option(
     }
     let inputs = input.option.fields.get()?;
     let mut work = call.change_builder();
-    work.require_live(field.gid);
-    let room = Guard::AtMost(field.gid, rel::OPTION_OF, OPTIONS_MAX as u64 - 1);
-    work.changes.guards.push(room);
     let workspace = field.workspace.unwrap_or(field.gid);
     let position = input.position.position.list_position(ListPosition::Last);
     let gid = custom_field_rules::add_option(&mut work, field.gid, workspace, position, |draft| {
@@ -175,15 +170,6 @@ pub(super) fn change_option(
                 "The last enabled option of a custom field cannot be disabled",
             ));
         }
-        // If two requests each disable an option, neither may count on the option of the other.
-        work.changes
-            .node_writes
-            .extend(view.node(field).map(|field| {
-                let next = Draft::edit(field).finish();
-                let seen = Guard::Version(field.gid, field.version);
-                work.changes.guards.push(seen);
-                NodeWrite { node: next }
-            }));
     }
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))

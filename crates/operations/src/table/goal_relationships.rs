@@ -19,7 +19,7 @@ use workgraph_core::model::resources::goal_relationship::{
     CONTRIBUTION_WEIGHT, SUBTYPE, SUBTYPES, SUPPORTER_TYPES, SUPPORTERS_MAX,
 };
 use workgraph_core::rules::goal_rules;
-use workgraph_core::storage::change_builder::Ring;
+use workgraph_core::storage::Ring;
 use workgraph_core::storage::{
     EdgeEnd, LinkSelector, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
     RowFilter,
@@ -229,7 +229,7 @@ fn add(
         return Err(refused("Not an object of the goal's workspace"));
     }
     let mut work = call.change_builder();
-    let ring = work.require_no_ring(view, (goal.gid, rel::SUPPORTS, supporter.gid));
+    let ring = view.require_no_ring(goal.gid, rel::SUPPORTS, supporter.gid);
     ring.map_err(|ring| match ring {
         Ring::Closed => refused("A goal cannot support itself, or a goal that supports it"),
         Ring::TooLong => refused("The goal supports too many others"),

@@ -153,7 +153,6 @@ fn instantiate_task(
         .first()
         .ok_or_else(|| DomainError::not_found("task template", old.gid))?;
     if let Some(section) = view.sources(at.gid, rel::SECTION_OF).first() {
-        work.require_live(section.src);
         work.link(
             new,
             rel::SECTION,

@@ -244,7 +244,6 @@ fn share(
         ));
     }
     let mut work = call.change_builder();
-    work.require_live(parent.gid);
     if let Some(membership) = view
         .link(parent.gid, rel::MEMBERS, member.gid)
         .and_then(|e| e.aux)

@@ -97,7 +97,6 @@ pub(super) fn insert(
     work.changes
         .edge_writes
         .retain(|link| !moved(link.src, link.rel));
-    work.require_links(view, on.gid, rel::MY_TASKS);
     let edges = view.links(on.gid, rel::MY_TASKS).iter();
     for edge in edges.filter(|edge| edge.dst != section) {
         work.unlink(on.gid, rel::MY_TASKS, edge.dst);

@@ -125,7 +125,6 @@ fn each(
     let node = container(call, view, input)?;
     let workspace = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
-    work.require_live(node.gid);
     for named in &input.people {
         let user = if joining {
             named_member(call, view, named, workspace)?

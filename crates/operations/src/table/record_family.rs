@@ -265,7 +265,6 @@ fn create<R: RecordFamily>(
         draft,
         values: Vec::new(),
     };
-    change.work.require_live(parent.gid);
     change.fill::<R>(fields)?;
     R::complete(&mut change, fields)?;
     let gid = change.work.create(&change.draft, Some(parent.gid));
@@ -442,7 +441,6 @@ impl<'c> RecordChange<'c> {
         let parent = self.draft.get(field).filter(|_| self.draft.changed(field));
         if let Some(parent) = parent.and_then(|gid| self.view.node(gid)) {
             require_level(self.view, parent, Level::Editor)?;
-            self.work.require_live(parent.gid);
         }
         Ok(())
     }

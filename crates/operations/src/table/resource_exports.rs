@@ -21,7 +21,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::{clip, shown};
 use workgraph_core::plan::FieldPaths;
-use workgraph_core::storage::{Guard, ListPosition, NodeRef, ReadQuery, ReadView};
+use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
 
 const WORKSPACE: Input<Named<Gid>> = Input::gid(
     InputPlace::Body,
@@ -125,8 +125,6 @@ pub(super) fn export(
         JobKind::ExportResources(plot),
         |draft| draft.set(job::NEW_RESOURCE_EXPORT, new),
     )?;
-    let alone = Guard::Empty(workspace, rel::EXPORTS);
-    work.changes.guards.push(alone);
     work.link(gid, rel::EXPORTS, workspace, ListPosition::Rank(0), None);
     Ok(Decision::about(work.changes, gid))
 }

@@ -17,7 +17,7 @@ use workgraph_core::model::registry::{Direction, NAME_MAX, Type, rel};
 use workgraph_core::model::resources::section;
 use workgraph_core::model::validate;
 use workgraph_core::rules::membership_rules;
-use workgraph_core::storage::{EdgeEnd, Guard, LinkSelector, ListPosition, ReadQuery, ReadView};
+use workgraph_core::storage::{EdgeEnd, LinkSelector, ListPosition, ReadQuery, ReadView};
 
 /// Operations on sections.
 pub static SECTIONS: &[Operation] = &[
@@ -222,7 +222,6 @@ fn create_section(
     check_neighbour(view, input.position, container)?;
     let name = input.name.get()?;
     let mut work = call.change_builder();
-    work.require_live(container.gid);
     let workspace = container.workspace.unwrap_or(container.gid);
     let gid = membership_rules::add_section(
         &mut work,
@@ -333,12 +332,6 @@ fn delete_section(
     }
     let mut work = call.change_builder();
     work.trash(node.gid, Type::Section);
-    work.changes
-        .guards
-        .push(Guard::Empty(node.gid, rel::SECTION));
-    work.changes
-        .guards
-        .push(Guard::Empty(node.gid, rel::MY_TASKS));
     if let Some(container) = view.links(node.gid, rel::SECTION_OF).first().map(|e| e.dst) {
         if view.sources(container, rel::SECTION_OF).len() < 2 {
             return Err(DomainError::invalid(
@@ -346,9 +339,6 @@ fn delete_section(
             ));
         }
         work.unlink(node.gid, rel::SECTION_OF, container);
-        work.changes
-            .guards
-            .push(Guard::AtLeast(container, rel::SECTION_OF, 2));
     }
     Ok(Decision::of(work.changes))
 }

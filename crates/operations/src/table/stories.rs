@@ -171,7 +171,6 @@ fn comment<P: PathNode>(
     if says_nothing {
         return Err(DomainError::missing("text"));
     }
-    work.require_live(node.gid);
     story_rules::add_story(&mut work, &draft, node.gid);
     if node.ty == Type::Task
         && view

@@ -35,7 +35,6 @@ pub(super) fn set_parent(
     let anchor = input.position.get()?;
     let mut work = call.change_builder();
     let old_parent = view.links(on.gid, rel::PARENT).first().map(|e| e.dst);
-    work.require_links(view, on.gid, rel::PARENT);
     let Some(parent) = &input.parent else {
         if let Some(old) = old_parent {
             work.unlink(on.gid, rel::PARENT, old);
@@ -58,10 +57,6 @@ pub(super) fn set_parent(
                 "A task cannot be a subtask of itself or of its own subtasks",
             ));
         }
-        if let Some(gid) = up {
-            // The neighbour must remain a subtask of the parent until the decision is committed.
-            work.require_links(view, gid, rel::PARENT);
-        }
         up = up
             .and_then(|g| view.links(g, rel::PARENT).first())
             .map(|e| e.dst);
@@ -78,7 +73,6 @@ pub(super) fn set_parent(
         work.unlink(on.gid, rel::PARENT, old);
         work.add_change_record(on.gid, Type::Task, ChangeAction::Removed { parent: old });
     }
-    work.require_live(parent.gid);
     work.link(
         on.gid,
         rel::PARENT,

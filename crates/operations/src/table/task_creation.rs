@@ -157,7 +157,6 @@ pub(super) fn create_task(
         }
     }
     if let Some(parent) = parent {
-        work.require_live(parent.gid);
         work.link(on, rel::PARENT, parent.gid, ListPosition::Last, None);
     }
     let into = |work: &mut ChangeBuilder<'_>, container| {
@@ -199,7 +198,6 @@ fn add_to_project(
         Some(section) => section,
         None => default_section_of_new_task(view, spot.project)?,
     };
-    work.require_live(section);
     work.link(
         on,
         rel::SECTION,

@@ -133,7 +133,6 @@ fn add_to_section(
             ));
         }
         check_neighbour(view, rel::MY_TASKS, section.gid, anchor, on.gid)?;
-        work.require_links(view, on.gid, rel::MY_TASKS);
         for edge in view
             .links(on.gid, rel::MY_TASKS)
             .iter()
@@ -206,9 +205,6 @@ fn put(
             format_args!("A task can be in at most {PROJECTS_MAX} projects"),
         ));
     }
-    work.require_live(section);
-    // Two moves at once must not leave the task in two sections of one project.
-    work.require_links(view, on.gid, rel::SECTION);
     if let Some(edge) = before.filter(|e| e.dst != section) {
         work.unlink(on.gid, rel::SECTION, edge.dst);
     }
@@ -393,7 +389,6 @@ fn add_tag(
     let (on, tag, linked) = tagged(call, view, input)?;
     let mut work = call.change_builder();
     if !linked {
-        work.require_live(tag.gid);
         work.link(on.gid, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
         work.add_change_record(
             on.gid,
@@ -452,7 +447,6 @@ fn add_followers(
 ) -> Result<Decision, DomainError> {
     let on = call.named_node(view, &input.task, Level::Commenter)?;
     let mut work = call.change_builder();
-    work.require_live(on.gid);
     for named in &input.followers {
         let follower = named_member(call, view, named, on.workspace.unwrap_or(on.gid))?;
         if work.changes.edge_writes.iter().any(|l| l.dst == follower) {

@@ -16,7 +16,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::budget_rules::{self, CountedMinutes, MinutesKind};
 use workgraph_core::rules::time_tracking_rules::add_minutes;
 use workgraph_core::rules::timesheet_rules::{self, WeekRef};
-use workgraph_core::storage::{EdgeEnd, Guard, LinkSelector, NodeRef, ReadQuery, RowFilter};
+use workgraph_core::storage::{EdgeEnd, LinkSelector, NodeRef, ReadQuery, RowFilter};
 
 /// Operations on time tracking entries.
 pub static TIME_TRACKING_ENTRIES: &[Operation] = &[
@@ -114,7 +114,7 @@ impl RecordFamily for Entries {
                 draft.get(time_tracking::ENTERED_ON),
             )
         {
-            let state = week.read(&mut change.work, view);
+            let state = week.read(view);
             let state = state.and_then(|week| week.get(timesheet::APPROVAL_STATUS));
             draft.set(
                 time_tracking::APPROVAL_STATUS,
@@ -159,11 +159,6 @@ impl RecordFamily for Entries {
 
     fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         require_open(&change.draft)?;
-        if let Some(entry) = change.view.node(change.draft.gid) {
-            // Fails if the week is approved in between, since the approval writes the entry.
-            let unchanged = Guard::Version(entry.gid, entry.version);
-            change.work.changes.guards.push(unchanged);
-        }
         let minutes = change.draft.get(time_tracking::DURATION);
         let task = change.parent()?;
         add_minutes(&mut change.work, task, -minutes);

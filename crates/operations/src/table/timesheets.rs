@@ -94,7 +94,7 @@ impl RecordFamily for Weeks {
         draft.set(timesheet::CREATED_AT, call.now);
         let at = change.at.as_ref();
         if let Some(week) = at.and_then(|at| week(call, at, fields)) {
-            if let Some(other) = week.read(&mut change.work, view) {
+            if let Some(other) = week.read(view) {
                 let reason = format_args!("The week has an approval status already: {}", other.gid);
                 return Err(DomainError::field("start_date", reason));
             }

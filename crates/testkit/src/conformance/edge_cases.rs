@@ -205,17 +205,20 @@ pub(super) async fn guards(store: &dyn GraphStore) -> Result<(), GraphStoreFailu
         .link(*b, rel::DEPENDS, *c, ListPosition::Rank(0), None);
     scene.commit().await?;
     let conflict = Err(GraphStoreError::Conflict);
-    check(store, *a, Guard::Empty(*c, rel::DEPENDS), false).await?;
-    check(store, *a, Guard::Empty(*c, rel::PARENT), true).await?;
-    check(store, *a, Guard::AtLeast(*c, rel::DEPENDS, 2), true).await?;
-    check(store, *a, Guard::AtLeast(*c, rel::DEPENDS, 3), false).await?;
+    check(store, *a, Guard::Below(*c, rel::DEPENDS, 2), false).await?;
+    check(store, *a, Guard::Below(*c, rel::DEPENDS, 3), true).await?;
+    check(store, *a, Guard::Below(*c, rel::PARENT, 1), true).await?;
+    check(store, *a, Guard::AtMost(*c, rel::DEPENDS, 2), true).await?;
+    check(store, *a, Guard::AtMost(*c, rel::DEPENDS, 1), false).await?;
     scene.fixture.with(|work| work.trash(*b, Type::Task));
     scene.commit().await?;
-    check(store, *a, Guard::AtLeast(*c, rel::DEPENDS, 2), false).await?;
-    check(store, *a, Guard::Empty(*c, rel::DEPENDS), false).await?;
+    check(store, *a, Guard::AtMost(*c, rel::DEPENDS, 1), true).await?;
+    check(store, *a, Guard::Below(*c, rel::DEPENDS, 1), false).await?;
+    check(store, *a, Guard::Unlinked(*a, rel::DEPENDS, *c), false).await?;
     scene.fixture.with(|work| work.trash(*a, Type::Task));
     scene.commit().await?;
-    check(store, *c, Guard::Empty(*c, rel::DEPENDS), true).await?;
+    check(store, *c, Guard::Below(*c, rel::DEPENDS, 1), true).await?;
+    check(store, *c, Guard::Unlinked(*c, rel::DEPENDS, *a), true).await?;
     let mut both = Changes {
         guards: vec![Guard::Live(*c), Guard::Live(*b)],
         ..Changes::default()

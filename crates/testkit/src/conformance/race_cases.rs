@@ -11,7 +11,7 @@ use workgraph_core::storage::{
 type CommitResult = Result<CommitReceipt, GraphStoreError>;
 
 /// Commits every change set from a separate thread, all at the same time.
-fn at_once(
+pub(super) fn at_once(
     store: &dyn GraphStore,
     sets: Vec<Changes>,
 ) -> Result<Vec<CommitResult>, GraphStoreFailure> {
@@ -34,7 +34,7 @@ fn at_once(
     })
 }
 
-fn one_won(answers: &[CommitResult]) -> Result<(), GraphStoreFailure> {
+pub(super) fn one_won(answers: &[CommitResult]) -> Result<(), GraphStoreFailure> {
     let won = answers.iter().filter(|a| a.is_ok()).count();
     let lost = answers
         .iter()
@@ -90,7 +90,7 @@ pub(super) async fn empty_place(store: &dyn GraphStore) -> Result<(), GraphStore
                     .fixture
                     .link(*gid, rel::PARENT, *parent, ListPosition::Last, None);
                 let mut changes = scene.fixture.take();
-                changes.guards.push(Guard::Empty(*parent, rel::PARENT));
+                changes.guards.push(Guard::Below(*parent, rel::PARENT, 1));
                 changes
             })
             .collect();

@@ -172,8 +172,8 @@ impl ModelWorld {
             ModelStep::Guard { kind, node, with } => changes.guards.push(match kind % 4 {
                 0 => Guard::Version(self.gid(node), u64::from(with % 4)),
                 1 => Guard::Live(self.gid(node)),
-                2 => Guard::Empty(self.gid(node), relation(with)),
-                _ => Guard::AtLeast(self.gid(node), relation(with), 1),
+                2 => Guard::Below(self.gid(node), relation(with), 1),
+                _ => Guard::AtMost(self.gid(node), relation(with), 1),
             }),
         }
     }

@@ -19,6 +19,17 @@ impl Entropy for Seeded {
     }
 }
 
+/// Checks of a commit that a broken twin of the store leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum IgnoredChecks {
+    #[default]
+    None,
+    /// What the decision read may have changed.
+    Reads,
+    /// Guards need not hold.
+    Guards,
+}
+
 /// A store that, if it is switched on, lets other requests run after it loads and before it commits, and searches with
 /// another effort.
 pub(super) struct Hesitant {
@@ -28,8 +39,8 @@ pub(super) struct Hesitant {
     pub(super) effort: Mutex<Option<SearchEffort>>,
     /// True if reads fail, as if the database were away, once something was committed.
     pub(super) is_lost_after_commit: AtomicBool,
-    /// Guards that a broken twin of the store does not look at.
-    pub(super) ignores: Mutex<fn(&Guard) -> bool>,
+    /// Checks that a broken twin of the store leaves out.
+    pub(super) ignores: Mutex<IgnoredChecks>,
     /// True while reads fail.
     pub(super) is_lost: AtomicBool,
     /// Number of entries that the last search read.
@@ -68,7 +79,11 @@ impl GraphStoreWrapper for Hesitant {
     }
     async fn wrapped_commit(&self, mut changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         let ignores = *self.ignores.lock().unwrap();
-        changes.guards.retain(|guard| !ignores(guard));
+        match ignores {
+            IgnoredChecks::None => {}
+            IgnoredChecks::Reads => changes.reads = None,
+            IgnoredChecks::Guards => changes.guards.clear(),
+        }
         if self.on.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;
         }

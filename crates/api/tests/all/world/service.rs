@@ -48,7 +48,7 @@ impl World {
             on: AtomicBool::new(false),
             effort: Mutex::default(),
             is_lost_after_commit: AtomicBool::new(false),
-            ignores: Mutex::new(|_| false),
+            ignores: Mutex::default(),
             is_lost: AtomicBool::new(false),
             read: AtomicU64::default(),
         });

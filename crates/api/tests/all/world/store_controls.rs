@@ -15,8 +15,8 @@ impl World {
         self.hesitant.on.store(on, Ordering::Relaxed);
     }
 
-    /// Makes the store commit without a look at some guards.
-    pub(crate) fn ignore_guards(&self, ignores: fn(&Guard) -> bool) {
+    /// Makes the store commit without some of its checks.
+    pub(crate) fn ignore_checks(&self, ignores: IgnoredChecks) {
         *self.hesitant.ignores.lock().unwrap() = ignores;
     }
 

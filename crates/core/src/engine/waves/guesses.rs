@@ -299,12 +299,12 @@ pub fn commit_guesses(changes: &Changes) -> Vec<GraphRead> {
             depth: Depth::Head,
         });
     }
-    let removed = changes.edge_removals.iter();
-    reads.extend(removed.map(|(src, rel, dst)| GraphRead::EdgeBetween {
-        src: *src,
-        rel: *rel,
-        dst: *dst,
-    }));
+    for (src, rel, dst) in changes.edge_removals.iter().copied() {
+        reads.push(GraphRead::EdgeBetween { src, rel, dst });
+        // The ends are looked up for the journal and the audit log.
+        let depth = Depth::Head;
+        reads.extend([src, dst].map(|gid| GraphRead::Node { gid, depth }));
+    }
     changes
         .edge_writes
         .iter()
@@ -340,19 +340,8 @@ fn guard(guard: &Guard) -> GraphRead {
             gid,
             depth: Depth::Head,
         },
-        Guard::Empty(dst, rel)
-        | Guard::AtLeast(dst, rel, _)
-        | Guard::Below(dst, rel, _)
-        | Guard::AtMost(dst, rel, _) => GraphRead::CountIn { dst, rel },
-        Guard::Links(src, rel, _) => GraphRead::EdgesOut {
-            src,
-            lo: rel,
-            hi: rel,
-            depth: Depth::Head,
-        },
-        Guard::Unlinked(src, rel, dst) | Guard::Linked(src, rel, dst) => {
-            GraphRead::EdgeBetween { src, rel, dst }
-        }
+        Guard::Below(dst, rel, _) | Guard::AtMost(dst, rel, _) => GraphRead::CountIn { dst, rel },
+        Guard::Unlinked(src, rel, dst) => GraphRead::EdgeBetween { src, rel, dst },
         Guard::TotalAtMost(gid, rel, _) => GraphRead::EdgeBetween {
             src: gid,
             rel,

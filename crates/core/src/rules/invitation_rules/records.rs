@@ -140,7 +140,7 @@ pub fn pass_on(
             continue;
         }
         any = true;
-        let heir = heir.filter(|_| !is_taken(work, it, record, kept));
+        let heir = heir.filter(|_| !is_taken(it, record, kept));
         match heir {
             Some(heir) => draft.set_raw(field.key, "null", format!("\"{heir}\"")),
             None => {
@@ -165,11 +165,11 @@ pub fn pass_on(
 }
 
 /// Returns true if the person already has a record of a kind of which a user has at most one.
-fn is_taken(work: &mut ChangeBuilder<'_>, it: &Invitation, record: &Node, kept: &ReadView) -> bool {
+fn is_taken(it: &Invitation, record: &Node, kept: &ReadView) -> bool {
     match record.ty {
         Type::Rate => kept.resolve(&rate_of(it.person, record)).is_some(),
         Type::TimesheetApprovalStatus => {
-            let week = week_of(it, record).and_then(|week| week.read(work, kept));
+            let week = week_of(it, record).and_then(|week| week.read(kept));
             week.is_some_and(|week| week.gid != record.gid)
         }
         _ => false,

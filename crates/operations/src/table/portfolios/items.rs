@@ -11,7 +11,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::portfolio::{ITEM_TYPES, ITEMS_MAX};
 use workgraph_core::rules::portfolio_rules;
-use workgraph_core::storage::change_builder::Ring;
+use workgraph_core::storage::Ring;
 use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
 const ITEM: Input<Named<Gid>> = Input::gid(
@@ -90,7 +90,7 @@ pub(super) fn add_item(
         return Err(refused("Not an object of the portfolio's workspace"));
     }
     let mut work = call.change_builder();
-    let ring = work.require_no_ring(view, (portfolio.gid, rel::ITEM_OF, item.gid));
+    let ring = view.require_no_ring(portfolio.gid, rel::ITEM_OF, item.gid);
     ring.map_err(|ring| match ring {
         Ring::Closed => refused("A portfolio cannot be an item of itself, or of one of its items"),
         Ring::TooLong => refused("The portfolio is in too many others"),
