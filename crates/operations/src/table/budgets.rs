@@ -66,7 +66,7 @@ impl RecordFamily for Budgets {
             return Err(DomainError::field("total.value", "It is negative"));
         }
         let project = change.parent()?;
-        let mut totals = ProjectTotals::read(&mut change.work, change.view, project);
+        let mut totals = ProjectTotals::read(&change.work, change.view, project);
         totals.write_figures(&mut change.draft);
         if !change.draft.is_new() {
             return Ok(());
@@ -83,7 +83,7 @@ impl RecordFamily for Budgets {
 
     fn remove(change: &mut RecordChange<'_>) -> Result<(), DomainError> {
         let project = change.parent()?;
-        let mut totals = ProjectTotals::read(&mut change.work, change.view, project);
+        let mut totals = ProjectTotals::read(&change.work, change.view, project);
         totals.set_budget(BudgetType::of(&change.draft), None);
         totals.save(&mut change.work, change.view);
         Ok(())

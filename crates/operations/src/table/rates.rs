@@ -78,7 +78,7 @@ impl RecordFamily for Rates {
 /// Sets the rate of a user in the totals of the project.
 fn set_rate(change: &mut RecordChange<'_>, rate: Option<Decimal>) -> Result<(), DomainError> {
     let project = change.parent()?;
-    let mut totals = ProjectTotals::read(&mut change.work, change.view, project);
+    let mut totals = ProjectTotals::read(&change.work, change.view, project);
     if let Some(user) = change.draft.get(capacity::RATE_RESOURCE) {
         totals.set_rate(user, rate);
     }
