@@ -27,7 +27,7 @@ impl Places {
             return Err(GraphStoreFailure("three tasks".into()));
         };
         let (acme, admin) = (scene.acme, workgraph_core::access::Role::Admin);
-        let member = scene.fixture.member(acme, "Mona", admin);
+        let member = scene.fixture.member(acme, &format!("Mona {task}"), admin);
         scene
             .fixture
             .link(task, rel::PARENT, parent, ListPosition::Last, None);

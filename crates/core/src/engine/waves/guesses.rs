@@ -10,10 +10,12 @@ use crate::model::gid::Gid;
 use crate::model::registry::{Direction, FieldSource, Relation, Type, rel};
 use crate::plan::Plan;
 use crate::storage::snapshot::Depth;
+
 use crate::storage::{
     ALPHABETICAL_CAP, Changes, EdgeEnd, EdgeWrite, Guard, LinkSelector, ListPosition, ListSource,
     NodeRef, PageQuery, ReadQuery, alias,
 };
+use std::collections::BTreeSet;
 
 const START: (i64, i64) = (i64::MIN, i64::MIN);
 /// Parts of a two-step list that are read first.
@@ -299,16 +301,29 @@ pub fn commit_guesses(changes: &Changes) -> Vec<GraphRead> {
             depth: Depth::Head,
         });
     }
-    for (src, rel, dst) in changes.edge_removals.iter().copied() {
-        reads.push(GraphRead::EdgeBetween { src, rel, dst });
-        // The ends are looked up for the journal and the audit log.
-        let depth = Depth::Head;
-        reads.extend([src, dst].map(|gid| GraphRead::Node { gid, depth }));
-    }
+    let removed = changes.edge_removals.iter();
+    reads.extend(removed.map(|(src, rel, dst)| GraphRead::EdgeBetween {
+        src: *src,
+        rel: *rel,
+        dst: *dst,
+    }));
     changes
         .edge_writes
         .iter()
         .for_each(|link| position(link, &mut reads));
+    // The ends of edges are looked up for the journal and the audit log.
+    let written = changes.edge_writes.iter().map(|link| (link.src, link.dst));
+    let removed = changes
+        .edge_removals
+        .iter()
+        .map(|(src, _, dst)| (*src, *dst));
+    let is_new = |gid| {
+        let mut new = changes.node_writes.iter().map(|write| &write.node);
+        new.any(|node| node.gid == gid && node.version == 1)
+    };
+    let ends = written.chain(removed).flat_map(|(src, dst)| [src, dst]);
+    let ends: BTreeSet<Gid> = ends.filter(|gid| !is_new(*gid)).collect();
+    reads.extend(ends.into_iter().filter_map(|gid| node(gid, Depth::Head)));
     let names = changes.add_aliases.iter();
     reads.extend(names.map(|(key, _)| GraphRead::Alias(key.as_str().into())));
     for gid in apply::nodes_to_index(changes) {
