@@ -10,10 +10,9 @@ use crate::model::gid::Gid;
 use crate::model::registry::{Direction, FieldSource, Relation, Type, rel};
 use crate::plan::Plan;
 use crate::storage::snapshot::Depth;
-
 use crate::storage::{
-    ALPHABETICAL_CAP, Changes, EdgeEnd, EdgeWrite, Guard, LinkSelector, ListPosition, ListSource,
-    NodeRef, PageQuery, ReadQuery, alias,
+    ALPHABETICAL_CAP, ChangeAction, Changes, EdgeEnd, EdgeWrite, Guard, LinkSelector, ListPosition,
+    ListSource, NodeRef, PageQuery, ReadQuery, alias,
 };
 use std::collections::BTreeSet;
 
@@ -341,6 +340,9 @@ pub fn commit_guesses(changes: &Changes) -> Vec<GraphRead> {
     }
     for record in &changes.change_records {
         reads.extend(node(record.gid, Depth::Full));
+        if let ChangeAction::Added { parent } = record.action {
+            reads.extend(parent.and_then(|gid| node(gid, Depth::Head)));
+        }
     }
     reads
 }
