@@ -7,6 +7,7 @@ mod parts;
 mod records;
 mod service;
 mod store_controls;
+mod stored_rows;
 mod tenants;
 
 pub(crate) use parts::{Hand, IgnoredChecks};

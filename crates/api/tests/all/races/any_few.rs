@@ -40,7 +40,7 @@ struct Outcome {
 
 impl Outcome {
     fn of(world: &World, statuses: Vec<u16>) -> Self {
-        let pieces = world.graph_pieces();
+        let pieces = world.stored_pieces();
         Self { statuses, pieces }
     }
 
@@ -70,26 +70,62 @@ fn in_order(world: &World, program: &[Write], order: &[usize]) -> Outcome {
     Outcome::of(world, statuses)
 }
 
+/// Stores on which programs run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Memory,
+    Waves,
+    Sqlite,
+    /// Three nodes over PostgreSQL.
+    Nodes,
+}
+
+impl Place {
+    /// Returns a world in the state before a program; `None` if there is no PostgreSQL.
+    fn world(self, base: &World) -> Option<World> {
+        Some(match self {
+            Self::Memory => base.copy_of_kind(Kind::Memory),
+            Self::Waves => base.copy_of_kind(Kind::Waves),
+            Self::Sqlite => World::new(Kind::Sqlite),
+            Self::Nodes => return World::of_nodes(),
+        })
+    }
+
+    /// Returns true if requests really wait there, and are woken by others.
+    fn waits(self) -> bool {
+        matches!(self, Self::Sqlite | Self::Nodes)
+    }
+}
+
 /// Runs writes at once. Each stops after its loads and before its commits; `numbers` says which one goes on. Returns the outcome,
 /// and the order in which they ended.
-fn at_once(world: &World, program: &[Write], numbers: &mut Numbers) -> (Outcome, Vec<usize>) {
+fn at_once(
+    (place, world): (Place, &World),
+    program: &[Write],
+    numbers: &mut Numbers,
+) -> (Outcome, Vec<usize>) {
     let requests: Vec<_> = program.iter().map(|write| request(world, write)).collect();
     let mut statuses = vec![0; program.len()];
     let mut order = Vec::new();
     world.hesitate(true);
-    let calls = requests.iter().map(|request| world.api.handle(request));
+    let nodes = requests.iter().map(|request| (world.next_node(), request));
+    let calls = nodes.map(|(api, request)| api.handle(request));
     let mut calls: Vec<(usize, Pin<Box<_>>)> = calls.map(Box::pin).enumerate().collect();
     world.run(poll_fn(|cx| {
-        // Each wakes the task when it may go on, so none waits for longer than another.
-        if !calls.is_empty() {
-            let next = numbers.below(calls.len());
-            if let Poll::Ready(reply) = calls[next].1.as_mut().poll(cx) {
+        // One that stopped wakes the task at once; one that really waits is woken once, and must not be left out then.
+        let turns = if place.waits() { calls.len() } else { 1 };
+        let mut turn = numbers.below(calls.len());
+        for _ in 0..turns {
+            turn = if turn < calls.len() { turn } else { 0 };
+            if let Poll::Ready(reply) = calls[turn].1.as_mut().poll(cx) {
                 let text = String::from_utf8_lossy(&reply.body);
                 assert!(reply.status < 500, "{}: {text}", reply.operation);
-                let (at, _) = calls.remove(next);
+                let (at, _) = calls.remove(turn);
                 statuses[at] = reply.status;
                 order.push(at);
                 cx.waker().wake_by_ref();
+            } else {
+                turn += 1;
             }
         }
         match calls.is_empty() {
@@ -125,15 +161,15 @@ struct Counts {
     ordered: usize,
 }
 
-/// Runs programs until one leaves what no order leaves.
-fn run(programs: u64, ignored: IgnoredChecks) -> Result<Counts, String> {
+/// Runs programs until one leaves what no order leaves; `None` without PostgreSQL.
+fn run(programs: u64, places: &[Place], ignored: IgnoredChecks) -> Result<Option<Counts>, String> {
     let base = World::new(Kind::Memory);
     let requests = RandomRequests::new(&base);
     let rows = writes();
     let mut counts = Counts::default();
     for seed in 0..programs {
         let mut numbers = Numbers(seed ^ 0x2_0FCE);
-        let kind = *numbers.pick(&[Kind::Memory, Kind::Waves]);
+        let place = *numbers.pick(places);
         let row = *numbers.pick(&rows);
         let mut program: Vec<Write> = Vec::new();
         let mut ids = Vec::new();
@@ -150,33 +186,44 @@ fn run(programs: u64, ignored: IgnoredChecks) -> Result<Counts, String> {
             });
             ids.push(row.id);
         }
-        let raced = base.copy_of_kind(kind);
+        let Some(raced) = place.world(&base) else {
+            return Ok(None);
+        };
         raced.ignore_checks(ignored);
-        let (found, ended) = at_once(&raced, &program, &mut numbers);
+        let (found, ended) = at_once((place, &raced), &program, &mut numbers);
         if found.statuses.iter().any(|status| *status < 300) {
             counts.rows.extend(&ids);
         }
         let orders = orders(ended);
-        let serial = |order: &Vec<usize>| in_order(&base.copy_of_kind(kind), &program, order);
+        let serial = |order: &Vec<usize>| {
+            let world = place.world(&base).expect("PostgreSQL was there before");
+            in_order(&world, &program, order)
+        };
         let first = serial(&orders[0]);
-        let last = orders.last().map(serial);
-        counts.ordered += usize::from(last.as_ref().is_some_and(|last| *last != first));
+        if !place.waits() {
+            let last = orders.last().map(serial);
+            counts.ordered += usize::from(last.as_ref().is_some_and(|last| *last != first));
+        }
         if first == found {
             counts.likely += 1;
         } else if !orders.iter().skip(1).any(|order| serial(order) == found) {
             let more = found.differences(&first);
-            return Err(format!("program {seed}: {program:?}: {more}"));
+            return Err(format!("program {seed} on {place:?}: {program:?}: {more}"));
         }
     }
-    Ok(counts)
+    Ok(Some(counts))
+}
+
+fn times() -> u64 {
+    let times = std::env::var("WORKGRAPH_CASES").ok();
+    times.map_or(1, |text| text.parse().unwrap())
 }
 
 #[test]
 fn writes_at_once_leave_what_one_after_the_other_leaves() {
-    let times = std::env::var("WORKGRAPH_CASES").ok();
-    let times = times.map_or(1, |text| text.parse::<u64>().unwrap());
-    let counts = run(PROGRAMS * times, IgnoredChecks::None);
-    let counts = counts.unwrap_or_else(|found| panic!("{found}"));
+    let places = [Place::Memory, Place::Waves];
+    let counts = run(PROGRAMS * times(), &places, IgnoredChecks::None);
+    let counts = counts.unwrap_or_else(|found| panic!("{found}")).unwrap();
     let rows = counts.rows.len();
     println!(
         "{rows} writes raced; the order mattered {} times, and was that of the ends {} times",
@@ -187,8 +234,33 @@ fn writes_at_once_leave_what_one_after_the_other_leaves() {
 }
 
 #[test]
+fn writes_at_once_on_disk_leave_what_one_after_the_other_leaves() {
+    let counts = run(
+        PROGRAMS / 5 * times(),
+        &[Place::Sqlite],
+        IgnoredChecks::None,
+    );
+    let counts = counts.unwrap_or_else(|found| panic!("{found}")).unwrap();
+    assert!(counts.rows.len() > 10, "{}", counts.rows.len());
+}
+
+#[test]
+fn writes_at_once_on_three_nodes_leave_what_one_after_the_other_leaves() {
+    let counts = run(
+        PROGRAMS / 10 * times(),
+        &[Place::Nodes],
+        IgnoredChecks::None,
+    );
+    let counts = counts.unwrap_or_else(|found| panic!("{found}"));
+    if let Some(counts) = counts {
+        assert!(counts.rows.len() > 5, "{}", counts.rows.len());
+    }
+}
+
+#[test]
 fn a_store_that_commits_without_its_checks_is_found() {
     for ignored in [IgnoredChecks::Reads, IgnoredChecks::Guards] {
-        assert!(run(6 * PROGRAMS, ignored).is_err(), "{ignored:?}");
+        let found = run(6 * PROGRAMS, &[Place::Memory, Place::Waves], ignored);
+        assert!(found.is_err(), "{ignored:?}");
     }
 }

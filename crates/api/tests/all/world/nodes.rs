@@ -14,6 +14,8 @@ const NODES: u8 = 3;
 pub(super) struct Nodes {
     others: Vec<Api>,
     turn: AtomicUsize,
+    /// Store of the first node.
+    pub(super) store: Arc<PostgresStore>,
     // Dropped after the stores.
     _database: TestDatabase,
 }
@@ -51,6 +53,7 @@ impl World {
         world.nodes = Some(Nodes {
             others: Vec::new(),
             turn: AtomicUsize::new(0),
+            store: Arc::clone(&store),
             _database: database,
         });
         Some((world, store))
@@ -59,10 +62,14 @@ impl World {
     /// Returns the world on three nodes; `None` if there is no PostgreSQL, which was printed then.
     pub(crate) fn of_nodes() -> Option<Self> {
         let database = PostgresCluster::shared()?.database();
-        let stores = (0..NODES).map(|_| Stores::of(open(&database)));
-        let mut stores: Vec<Stores> = stores.collect();
-        let first = stores.remove(0);
-        let mut world = Self::filled(first, ApiSettings::default(), |_, _| {});
+        let store = open(&database);
+        let stores = (1..NODES).map(|_| Stores::of(open(&database)));
+        let stores: Vec<Stores> = stores.collect();
+        let mut world = Self::filled(
+            Stores::of(Arc::clone(&store)),
+            ApiSettings::default(),
+            |_, _| {},
+        );
         let gids = Arc::new(GidGenerator::new(0, None));
         let settings = world.api.settings().clone();
         let bytes: Arc<dyn Entropy> = Arc::new(Seeded(SeededBytes::new(7)));
@@ -83,6 +90,7 @@ impl World {
         world.nodes = Some(Nodes {
             others,
             turn: AtomicUsize::new(0),
+            store,
             _database: database,
         });
         Some(world)

@@ -56,18 +56,7 @@ impl World {
     /// is left out; so are milliseconds, because each attempt to commit has a time of its own.
     pub(crate) fn graph_pieces(&self) -> Vec<String> {
         let store = self.memory.as_ref().expect("the store is in memory");
-        let text = format!("{store:?}");
-        let plain = |piece: &str| {
-            // The last piece of a list depends on the order of gids, too.
-            let piece = piece.trim_matches(|c| "{[( )]}".contains(c));
-            let words = piece.split_inclusive(|c: char| !c.is_ascii_digit());
-            let is_millisecond = |word: &str| word.len() == 4 && word.ends_with('Z');
-            let kept = words.filter(|word| word.len() < 10 && !is_millisecond(word));
-            kept.collect()
-        };
-        let mut pieces: Vec<String> = text.split(", ").map(plain).collect();
-        pieces.sort_unstable();
-        pieces
+        plain_pieces(&format!("{store:?}"))
     }
 
     /// Returns the problems that the check of the store finds. Only the SQLite store has a check.
@@ -102,4 +91,19 @@ impl World {
             .as_ref()
             .expect("only one kind of store has waves")
     }
+}
+
+/// Returns the sorted pieces of a text, without what depends on the order of requests: gids of new nodes, and milliseconds.
+pub(super) fn plain_pieces(text: &str) -> Vec<String> {
+    let plain = |piece: &str| {
+        // The last piece of a list depends on the order of gids, too.
+        let piece = piece.trim_matches(|c| "{[( )]}".contains(c));
+        let words = piece.split_inclusive(|c: char| !c.is_ascii_digit());
+        let is_millisecond = |word: &str| word.len() == 4 && word.ends_with('Z');
+        let kept = words.filter(|word| word.len() < 10 && !is_millisecond(word));
+        kept.collect()
+    };
+    let mut pieces: Vec<String> = text.split(", ").map(plain).collect();
+    pieces.sort_unstable();
+    pieces
 }
