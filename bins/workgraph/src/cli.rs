@@ -1,16 +1,15 @@
 //! The command line.
 pub(crate) mod manual;
 
-use crate::compare_command::CompareArgs;
-use crate::laws_command::LawsArgs;
-use crate::stand_in_commands::{
-    ClockCommand, FaultCommand, GradeArgs, StandInArgs, WorldArgs, WorldCommand,
-};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
+use workgraph_laws::command::LawsArgs;
 use workgraph_server::admin_commands::AdminCommand;
 use workgraph_server::{ClockMode, Flags, MoveArgs, RestoreArgs, StartOptions};
+use workgraph_stand_in::commands::{
+    ClockCommand, CompareArgs, FaultCommand, GradeArgs, StandInArgs, WorldArgs, WorldCommand,
+};
 
 /// A self-hosted work-management API server. Without a command it serves a demo.
 #[derive(Debug, Parser)]

@@ -1,11 +1,7 @@
 //! The `workgraph` command: flags, signals and exit codes around the library.
 mod cli;
-mod compare_command;
-mod flag_values;
-mod laws_command;
 mod run;
 mod serve;
-mod stand_in_commands;
 mod standard_output;
 
 use anyhow::{Context, Result};
@@ -15,9 +11,11 @@ use mimalloc::MiMalloc;
 use standard_output::{say, say_bytes};
 use std::process::ExitCode;
 use tokio::runtime::{Builder, Runtime};
+use workgraph_laws::command;
 use workgraph_server::admin_commands::{AdminCommand, UserCommand};
 use workgraph_server::commands::{self, CommandOutcome, NamedStores};
 use workgraph_server::{Config, Flags};
+use workgraph_stand_in::commands::{self as stand_in, CommandOutput};
 
 /// Allocator of all Rust code; SQLite has its own.
 #[global_allocator]
@@ -54,11 +52,17 @@ fn report(outcome: &CommandOutcome) -> ExitCode {
     }
 }
 
+/// Prints the output of a command on a stand-in, and returns its exit code.
+fn show(output: CommandOutput) -> ExitCode {
+    output.text.iter().for_each(|text| say(text));
+    ExitCode::from(output.exit_status)
+}
+
 /// Judges a subject by the laws, and prints the findings.
-fn laws(arguments: &laws_command::LawsArgs) -> Result<ExitCode> {
-    let outcome = laws_command::run(arguments)?;
+fn laws(arguments: &command::LawsArgs) -> Result<ExitCode> {
+    let outcome = command::run(arguments)?;
     match outcome.exit_status {
-        laws_command::NOT_JUDGED => complain(&outcome.text),
+        command::NOT_JUDGED => complain(&outcome.text),
         _ => say(outcome.text.trim_end()),
     }
     Ok(ExitCode::from(outcome.exit_status))
@@ -97,26 +101,23 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
             CommandOutcome::default()
         }
         Command::World { of, what } => {
-            runtime()?.block_on(stand_in_commands::world(&of, what))?;
-            CommandOutcome::default()
+            return Ok(show(runtime()?.block_on(stand_in::world(&of, what))?));
         }
         Command::Clock { of, what } => {
-            runtime()?.block_on(stand_in_commands::clock(&of, what))?;
-            CommandOutcome::default()
+            return Ok(show(runtime()?.block_on(stand_in::clock(&of, what))?));
         }
         Command::Fault { of, what } => {
-            runtime()?.block_on(stand_in_commands::fault(&of, what))?;
-            CommandOutcome::default()
-        }
-        Command::Compare(arguments) => {
-            let compared = compare_command::run(arguments);
-            return Ok(compared.unwrap_or_else(|error| {
-                complain(&format!("{error:#}"));
-                ExitCode::from(compare_command::NOT_COMPARED)
-            }));
+            return Ok(show(runtime()?.block_on(stand_in::fault(&of, what))?));
         }
         Command::Grade(arguments) => {
-            return runtime()?.block_on(stand_in_commands::grade(&arguments));
+            return Ok(show(runtime()?.block_on(stand_in::grade(&arguments))?));
+        }
+        Command::Compare(arguments) => {
+            let compared = stand_in::compare(arguments).map(show);
+            return Ok(compared.unwrap_or_else(|error| {
+                complain(&format!("{error:#}"));
+                ExitCode::from(stand_in::NOT_COMPARED)
+            }));
         }
         Command::Serve(options) => {
             let config = load()?;

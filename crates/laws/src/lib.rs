@@ -1,6 +1,8 @@
 //! Laws of rate limiters, paginated lists and webhook receivers, for subjects in any language.
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "command")]
+pub mod command;
 #[cfg(feature = "http")]
 mod http_client;
 pub mod limiter;

@@ -14,6 +14,8 @@
 //! ```
 //!
 //! Requests, options and replies are those of the control routes, which `docs/STAND-IN.md` of the repository describes.
+#[cfg(feature = "commands")]
+pub mod commands;
 mod control_client;
 mod inbox;
 mod stand_in;

@@ -1,7 +1,7 @@
 //! Any few writes at once, in any interleaving: what is left is what some order of them would leave, one after the other.
 use crate::random_requests::{Numbers, RandomRequests};
 use crate::world::{IgnoredChecks, Kind, World};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
@@ -44,14 +44,17 @@ impl Outcome {
         Self { statuses, pieces }
     }
 
-    /// Returns the pieces that only one of two outcomes has, for a message.
+    /// Returns the pieces of which one of two outcomes has more than the other, for a message.
     fn differences(&self, other: &Self) -> String {
-        let (left, right): (BTreeSet<_>, BTreeSet<_>) =
-            (self.pieces.iter().collect(), other.pieces.iter().collect());
-        let more: Vec<_> = left.difference(&right).take(12).collect();
-        let less: Vec<_> = right.difference(&left).take(12).collect();
+        let mut counts: BTreeMap<&str, i32> = BTreeMap::new();
+        for (outcome, by) in [(self, 1), (other, -1)] {
+            for piece in &outcome.pieces {
+                *counts.entry(piece).or_default() += by;
+            }
+        }
+        counts.retain(|_, count| *count != 0);
         let statuses = (&self.statuses, &other.statuses);
-        format!("{statuses:?} more {more:#?} less {less:#?}")
+        format!("{statuses:?} {counts:#?}")
     }
 }
 

@@ -103,7 +103,10 @@ pub(super) fn plain_pieces(text: &str) -> Vec<String> {
         let kept = words.filter(|word| word.len() < 10 && !is_millisecond(word));
         kept.collect()
     };
-    let mut pieces: Vec<String> = text.split(", ").map(plain).collect();
+    // A token is used by a request that is decided again and refused, too.
+    let is_use = |piece: &&str| piece.starts_with("workspaces: {");
+    let pieces = text.split(", ").filter(|piece| !is_use(piece));
+    let mut pieces: Vec<String> = pieces.map(plain).collect();
     pieces.sort_unstable();
     pieces
 }

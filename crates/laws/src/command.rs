@@ -1,18 +1,18 @@
-//! `workgraph laws`: judges a limiter, a paginated list or a webhook receiver that somebody else wrote.
-
+//! The laws from a command line: a limiter, a paginated list or a webhook receiver that somebody else wrote is judged.
+use crate::limiter::{self, HttpLimiter, JsonLinesLimiter, LimiterSubject};
+use crate::pagination::{self, HttpList};
+use crate::receiver::{self, HttpReceiver};
+use crate::{Report, RunOptions, SubjectError};
 use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use workgraph_laws::limiter::{self, HttpLimiter, JsonLinesLimiter, LimiterSubject};
-use workgraph_laws::pagination::{self, HttpList};
-use workgraph_laws::receiver::{self, HttpReceiver};
-use workgraph_laws::{Report, RunOptions, SubjectError};
 
 /// Exit status of a subject that could not be judged.
-pub(crate) const NOT_JUDGED: u8 = 2;
+pub const NOT_JUDGED: u8 = 2;
 
+/// Subject, and choice of laws.
 #[derive(Debug, Args)]
-pub(crate) struct LawsArgs {
+pub struct LawsArgs {
     #[command(subcommand)]
     subject: LawsSubject,
     #[command(flatten)]
@@ -70,13 +70,19 @@ struct LawsChoice {
 }
 
 /// Text that the command prints, with its exit status.
-pub(crate) struct LawsOutcome {
-    pub(crate) text: String,
-    pub(crate) exit_status: u8,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LawsOutcome {
+    /// The report, or the reason why the subject can't be judged.
+    pub text: String,
+    /// Exit status.
+    pub exit_status: u8,
 }
 
 /// Judges a subject. The status is 0 if every judged law holds, 1 if one is broken, 2 if the subject can't be judged.
-pub(crate) fn run(arguments: &LawsArgs) -> Result<LawsOutcome> {
+///
+/// # Errors
+/// Fails if a file can't be read or written, or no subject is named.
+pub fn run(arguments: &LawsArgs) -> Result<LawsOutcome> {
     let choice = &arguments.choice;
     let known = match &choice.known_failing {
         Some(file) => {

@@ -1,19 +1,16 @@
-//! `workgraph world`, `clock`, `fault` and `grade`: what a test controls, from a shell.
-mod fault_conditions;
-
-use crate::flag_values::parse_pair;
-use crate::standard_output::say;
+//! Worlds, clocks, faults and grades, from a shell.
+use super::CommandOutput;
+use super::fault_conditions::parse_fault;
+use super::flag_values::parse_pair;
+use crate::{StandIn, StandInError, World, WorldBuilder};
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use fault_conditions::parse_fault;
 use serde_json::Value;
 use std::path::PathBuf;
-use std::process::ExitCode;
-use workgraph_stand_in::{StandIn, StandInError, World, WorldBuilder};
 
 /// Stand-in that a command speaks to.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct StandInArgs {
+pub struct StandInArgs {
     /// Address of the stand-in.
     #[arg(
         long,
@@ -36,7 +33,7 @@ pub(crate) struct StandInArgs {
 
 /// World that a command is about.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct WorldArgs {
+pub struct WorldArgs {
     #[command(flatten)]
     stand_in: StandInArgs,
     /// Id of the world.
@@ -46,40 +43,47 @@ pub(crate) struct WorldArgs {
 
 /// Commands on worlds. Each prints JSON.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum WorldCommand {
+pub enum WorldCommand {
     /// Make a world.
     Create(NewWorldArgs),
     /// List the worlds.
     List,
     /// Show a world.
     Show {
+        /// Id of the world.
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Make a world with everything that another one has now.
     Copy {
+        /// Id of the world.
         #[arg(value_name = "ID")]
         id: String,
+        /// Options of the new world.
         #[command(flatten)]
         options: WorldOptions,
     },
     /// Let a world begin again, with the same time, data and tokens.
     Reset {
+        /// Id of the world.
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Print the requests to the API of a world with their replies, as an HTTP archive (HAR 1.2); `workgraph compare` reads it.
     Recording {
+        /// Id of the world.
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Print a fixture that makes an equal world.
     Export {
+        /// Id of the world.
         #[arg(value_name = "ID")]
         id: String,
     },
     /// Delete a world, with its data.
     Delete {
+        /// Id of the world.
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -87,7 +91,7 @@ pub(crate) enum WorldCommand {
 
 /// Options of a new world.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct NewWorldArgs {
+pub struct NewWorldArgs {
     /// Content: demo, empty or the id of a world.
     #[arg(long, value_name = "CONTENT", default_value = "demo")]
     from: String,
@@ -100,7 +104,7 @@ pub(crate) struct NewWorldArgs {
 
 /// Options of new worlds and of copies.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct WorldOptions {
+pub struct WorldOptions {
     /// Name that lists show.
     #[arg(long)]
     name: Option<String>,
@@ -117,16 +121,18 @@ pub(crate) struct WorldOptions {
 
 /// Commands on the clock of a world. Each prints JSON.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum ClockCommand {
+pub enum ClockCommand {
     /// Show the time, and what is due next.
     Show,
     /// Move the clock by a period such as 25h; prints what happened on the way.
     Advance {
+        /// Period, such as 25h or 90s.
         #[arg(value_name = "PERIOD")]
         period: String,
     },
     /// Move the clock to a later time.
     Set {
+        /// Time, such as 2026-03-01T09:30:00Z.
         #[arg(value_name = "TIME")]
         time: String,
     },
@@ -138,7 +144,7 @@ pub(crate) enum ClockCommand {
 
 /// Commands on the faults of a world. Each prints JSON.
 #[derive(Clone, Debug, Subcommand)]
-pub(crate) enum FaultCommand {
+pub enum FaultCommand {
     /// Add a fault: `fault add error=internal operation=createTask times=1`.
     Add {
         /// Action (error, respond, `delay_ms`, hold, cut or webhook), and conditions on the requests that meet it (operation, method, path, app,
@@ -150,11 +156,13 @@ pub(crate) enum FaultCommand {
     List,
     /// Let the requests go on that a fault holds.
     Release {
+        /// Id of the fault.
         #[arg(value_name = "ID")]
         id: String,
     },
     /// End a fault.
     Delete {
+        /// Id of the fault.
         #[arg(value_name = "ID")]
         id: String,
     },
@@ -164,7 +172,7 @@ pub(crate) enum FaultCommand {
 
 /// Options of the grade of a client.
 #[derive(Clone, Debug, Args)]
-pub(crate) struct GradeArgs {
+pub struct GradeArgs {
     #[command(flatten)]
     of: WorldArgs,
     /// Rules, separated by commas [default: all].
@@ -209,37 +217,41 @@ impl WorldOptions {
     }
 }
 
-/// Prints JSON so that people can read it.
-fn say_json(value: &Value) {
-    say(&format!("{value:#}"));
-}
-
 /// Carries out a command on worlds.
 ///
 /// # Errors
 /// Fails if the stand-in refuses it, or does not answer.
-pub(crate) async fn world(arguments: &StandInArgs, command: WorldCommand) -> Result<()> {
+pub async fn world(arguments: &StandInArgs, command: WorldCommand) -> Result<CommandOutput> {
     let stand_in = arguments.stand_in();
-    match command {
+    Ok(match command {
         WorldCommand::Create(new) => {
             let builder = match &new.fixture {
                 Some(file) => stand_in.world().fixture(read_json(file)?),
                 None => stand_in.world().from(&new.from),
             };
-            say_json(new.options.apply(builder).await?.json());
+            CommandOutput::json(new.options.apply(builder).await?.json())
         }
-        WorldCommand::List => say_json(&stand_in.worlds().await?),
-        WorldCommand::Show { id } => say_json(stand_in.find(&id).await?.json()),
+        WorldCommand::List => CommandOutput::json(&stand_in.worlds().await?),
+        WorldCommand::Show { id } => CommandOutput::json(stand_in.find(&id).await?.json()),
         WorldCommand::Copy { id, options } => {
             let builder = stand_in.world().from(&id);
-            say_json(options.apply(builder).await?.json());
+            CommandOutput::json(options.apply(builder).await?.json())
         }
-        WorldCommand::Reset { id } => stand_in.find(&id).await?.reset().await?,
-        WorldCommand::Recording { id } => say_json(&stand_in.find(&id).await?.recording().await?),
-        WorldCommand::Export { id } => say_json(&stand_in.find(&id).await?.fixture().await?),
-        WorldCommand::Delete { id } => stand_in.find(&id).await?.delete().await?,
-    }
-    Ok(())
+        WorldCommand::Reset { id } => {
+            stand_in.find(&id).await?.reset().await?;
+            CommandOutput::default()
+        }
+        WorldCommand::Recording { id } => {
+            CommandOutput::json(&stand_in.find(&id).await?.recording().await?)
+        }
+        WorldCommand::Export { id } => {
+            CommandOutput::json(&stand_in.find(&id).await?.fixture().await?)
+        }
+        WorldCommand::Delete { id } => {
+            stand_in.find(&id).await?.delete().await?;
+            CommandOutput::default()
+        }
+    })
 }
 
 fn read_json(file: &PathBuf) -> Result<Value> {
@@ -251,7 +263,7 @@ fn read_json(file: &PathBuf) -> Result<Value> {
 ///
 /// # Errors
 /// Fails if the stand-in refuses it, or does not answer.
-pub(crate) async fn clock(arguments: &WorldArgs, command: ClockCommand) -> Result<()> {
+pub async fn clock(arguments: &WorldArgs, command: ClockCommand) -> Result<CommandOutput> {
     let world = arguments.world().await?;
     let clock = world.clock();
     let shown = match command {
@@ -261,50 +273,46 @@ pub(crate) async fn clock(arguments: &WorldArgs, command: ClockCommand) -> Resul
         ClockCommand::Run => clock.run().await?,
         ClockCommand::Freeze => clock.freeze().await?,
     };
-    say_json(&shown);
-    Ok(())
+    Ok(CommandOutput::json(&shown))
 }
 
 /// Carries out a command on the faults of a world.
 ///
 /// # Errors
 /// Fails if the stand-in refuses it, or does not answer.
-pub(crate) async fn fault(arguments: &WorldArgs, command: FaultCommand) -> Result<()> {
+pub async fn fault(arguments: &WorldArgs, command: FaultCommand) -> Result<CommandOutput> {
     let world = arguments.world().await?;
     let faults = world.faults();
     match command {
         FaultCommand::Add { parts } => {
             let (action, condition) = parse_fault(parts)?;
-            let id = faults.add(action, condition).await?;
-            say(&id);
+            return Ok(CommandOutput::text(faults.add(action, condition).await?));
         }
-        FaultCommand::List => say_json(&faults.all().await?.into()),
+        FaultCommand::List => return Ok(CommandOutput::json(&faults.all().await?.into())),
         FaultCommand::Release { id } => faults.release(&id).await?,
         FaultCommand::Delete { id } => faults.delete(&id).await?,
         FaultCommand::Clear => faults.clear().await?,
     }
-    Ok(())
+    Ok(CommandOutput::default())
 }
 
-/// Prints the grade of the clients of a world. The exit code is 1 if a rule is broken.
+/// Returns the grade of the clients of a world. The exit status is 1 if a rule is broken.
 ///
 /// # Errors
 /// Fails if the stand-in refuses it, or does not answer.
-pub(crate) async fn grade(arguments: &GradeArgs) -> Result<ExitCode> {
+pub async fn grade(arguments: &GradeArgs) -> Result<CommandOutput> {
     let world = arguments.of.world().await?;
     let rules: Vec<&str> = arguments.rules.iter().map(String::as_str).collect();
     let grade = world.show_grade(&rules).await?;
-    match arguments.junit {
-        true => say(&world.junit(&rules).await?),
-        false => say_json(&grade),
-    }
+    let output = match arguments.junit {
+        true => CommandOutput::text(world.junit(&rules).await?),
+        false => CommandOutput::json(&grade),
+    };
     let rules = grade.get("rules").and_then(Value::as_array);
     let is_broken = |rule: &Value| {
         rule.get("verdict")
             .is_some_and(|verdict| verdict == "broken")
     };
-    Ok(match rules.into_iter().flatten().any(is_broken) {
-        true => ExitCode::FAILURE,
-        false => ExitCode::SUCCESS,
-    })
+    let is_any_broken = rules.into_iter().flatten().any(is_broken);
+    Ok(output.with_status(u8::from(is_any_broken)))
 }

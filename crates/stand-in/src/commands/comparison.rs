@@ -1,12 +1,11 @@
 //! `workgraph compare`: sends recorded requests to a server again, and compares its replies with the recorded ones.
-use crate::flag_values::parse_pair;
-use crate::standard_output::say;
+use super::CommandOutput;
+use super::flag_values::parse_pair;
 use anyhow::{Context, Result};
 use clap::Args;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 use ureq::Agent;
 use ureq::http::Request;
@@ -14,8 +13,8 @@ use workgraph_recordings::{
     API_BASE_PATH, Comparison, RecordedReply, RecordedRequest, Recording, Strictness,
 };
 
-/// Exit code if the recording could not be compared.
-pub(crate) const NOT_COMPARED: u8 = 2;
+/// Exit status if the recording could not be compared.
+pub const NOT_COMPARED: u8 = 2;
 /// Time after which a request is given up.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Maximum number of bytes of a reply.
@@ -23,7 +22,7 @@ const REPLY_MAX: u64 = 64 << 20;
 
 /// Options of a comparison.
 #[derive(Debug, Args)]
-pub(crate) struct CompareArgs {
+pub struct CompareArgs {
     /// Recording: an HTTP archive (HAR), as browsers, proxies and `GET /-/recording` of a stand-in write it. `-` is the standard
     /// input.
     #[arg(value_name = "FILE")]
@@ -53,11 +52,11 @@ pub(crate) struct CompareArgs {
     json: bool,
 }
 
-/// Sends the requests of a recording, and prints how the replies differ. The exit code is 1 if they do.
+/// Sends the requests of a recording, and returns how the replies differ. The exit status is 1 if they do.
 ///
 /// # Errors
 /// Fails if the recording can't be read, or the server does not answer.
-pub(crate) fn run(arguments: CompareArgs) -> Result<ExitCode> {
+pub fn compare(arguments: CompareArgs) -> Result<CommandOutput> {
     let text = read(&arguments.recording)?;
     let recording = Recording::from_har_below(&text, &arguments.recorded_base);
     let recording = recording.with_context(|| arguments.recording.display().to_string())?;
@@ -76,14 +75,11 @@ pub(crate) fn run(arguments: CompareArgs) -> Result<ExitCode> {
         comparison.compare(&reply);
     }
     let report = comparison.finish();
-    match arguments.json {
-        true => say(&format!("{:#}", report.json())),
-        false => say(&report.text()),
-    }
-    Ok(match report.holds() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    let output = match arguments.json {
+        true => CommandOutput::json(&report.json()),
+        false => CommandOutput::text(report.text()),
+    };
+    Ok(output.with_status(u8::from(!report.holds())))
 }
 
 fn read(file: &Path) -> Result<String> {

@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// Fails if it has no `=`.
-pub(crate) fn parse_pair(text: &str) -> Result<(String, String), String> {
+pub(super) fn parse_pair(text: &str) -> Result<(String, String), String> {
     let pair = text.split_once('=');
     let (key, value) = pair.ok_or_else(|| format!("`{text}` is not KEY=VALUE"))?;
     Ok((key.to_owned(), value.to_owned()))
