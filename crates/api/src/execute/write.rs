@@ -124,14 +124,15 @@ pub(crate) async fn write_response(
         }
         shown => shown,
     };
-    let shown = match written.seq {
-        Some(_) => shown.map_err(ApiError::after_changes)?,
-        None => shown?,
+    let shown = match (written.seq, shown) {
+        // Another request took the caller's access after the commit.
+        (Some(_), Err(ApiError::Unauthorized(..))) => None,
+        (Some(_), shown) => shown.map_err(ApiError::after_changes)?,
+        (None, shown) => shown?,
     };
-    let Some(mut answered) = shown else {
-        // The write removed the caller's own access, so the record can't be shown.
-        return Ok(CostedResponse::new(200, envelope::empty_envelope(), 1));
-    };
+    // The record can't be shown if the write itself removed the caller's access, either.
+    let empty = || CostedResponse::new(200, envelope::empty_envelope(), 1);
+    let mut answered = shown.unwrap_or_else(empty);
     answered.reply.headers.extend(change_header(call));
     if let ResponseKind::Created(ty) = call.operation.response {
         answered.reply.status = 201;

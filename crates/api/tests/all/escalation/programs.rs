@@ -107,7 +107,11 @@ impl Scene {
             let gids = objects.iter().map(|object| Gid::parse(object).unwrap());
             let view = self.world.view(user, gids);
             for object in objects {
-                let level = view.level(Gid::parse(&object).unwrap());
+                let mut level = view.level(Gid::parse(&object).unwrap());
+                if self.tasks.contains(&object) {
+                    // Nothing of a task asks for more, so its creator has no more, even as an admin of its project.
+                    level = level.min(Level::Editor);
+                }
                 levels.insert((user, object), level);
             }
         }

@@ -39,6 +39,6 @@ impl World {
             (None, Some(nodes)) => rows(&mut PgRows::snapshot(nodes.store.database()).unwrap()),
             (None, None) => panic!("a store without rows"),
         };
-        store_controls::plain_pieces(&texts.join(", "))
+        store_controls::plain_pieces(texts.iter().map(String::as_str))
     }
 }
