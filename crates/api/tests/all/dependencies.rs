@@ -117,7 +117,7 @@ fn allowed(name: &str) -> Option<Vec<&'static str>> {
         "workgraph-limits-redis" => vec!["workgraph-limits"],
         "workgraph-laws" => vec!["workgraph-webhooks"],
         "workgraph-recordings" => vec![],
-        "workgraph-stand-in" => vec!["workgraph-server"],
+        "workgraph-stand-in" => vec!["workgraph-recordings", "workgraph-server"],
         "workgraph-testkit" => LEAVES
             .into_iter()
             .chain(["workgraph-store-memory"])

@@ -1,8 +1,9 @@
 //! Graph in memory, which can undo each change.
 mod memory_writes;
+mod touches;
 
+use self::touches::Touches;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 use workgraph_core::audit::AuditRow;
@@ -14,7 +15,7 @@ use workgraph_core::search::{
 };
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
-use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, JournalEntry, Seq};
+use workgraph_core::storage::{Edge, GraphStoreError, JournalEntry, Seq};
 
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct StoredNode {
@@ -44,47 +45,6 @@ pub(super) struct MemoryGraph {
     pub(super) touches: Touches,
     /// Steps that undo the changes of the transaction, the last change last.
     pub(super) undo: Vec<Undo>,
-}
-
-/// Keys that commits touched. They are no content of the graph: graphs with different ones can be equal.
-#[derive(Clone, Default)]
-pub(super) struct Touches {
-    /// Keys of the commits, each with its commit, in their order.
-    pub(super) committed: Vec<(Seq, FactKey)>,
-    /// Keys that the transaction has touched.
-    pub(super) pending: Vec<FactKey>,
-}
-
-impl PartialEq for Touches {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for Touches {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Touches")
-    }
-}
-
-impl Touches {
-    /// Adds keys that the transaction touches.
-    pub(super) fn add(&mut self, keys: impl IntoIterator<Item = FactKey>) {
-        self.pending.extend(keys);
-    }
-
-    /// Ends the transaction with a commit.
-    pub(super) fn commit(&mut self, seq: Seq) {
-        let pending = self.pending.drain(..);
-        self.committed.extend(pending.map(|key| (seq, key)));
-    }
-
-    /// Returns true if no commit since the one that a decision saw has touched what it read.
-    pub(super) fn hold(&self, reads: &DecisionReads) -> bool {
-        let later = self.committed.iter().rev();
-        let mut later = later.take_while(|(seq, _)| *seq > reads.seq);
-        !later.any(|(_, key)| reads.keys.contains(key))
-    }
 }
 
 #[derive(Clone, PartialEq, Debug)]
