@@ -17,8 +17,9 @@ use workgraph_operations::operation::{Decision, ResponseKind};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::envelope;
 
-/// Attempts to decide a write after conflicts, before it fails with a server error.
-const ATTEMPTS: usize = 64;
+/// Attempts to decide a write after conflicts, before it fails with a server error. Of many writes of one record at once one is
+/// committed each time, so there must be more attempts than writes that wait at the same time.
+const ATTEMPTS: usize = 1_000;
 
 /// The deletion of a node in the path.
 pub(super) struct Deletion {

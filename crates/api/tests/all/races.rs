@@ -1,5 +1,6 @@
 //! Two requests at once: both decide from the same state, and their commits follow one another.
 mod any_few;
+mod many;
 
 use crate::world::{KINDS, Kind, World};
 use serde_json::{Value, json};

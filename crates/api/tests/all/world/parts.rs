@@ -43,6 +43,8 @@ pub(super) struct Hesitant {
     pub(super) ignores: Mutex<IgnoredChecks>,
     /// True while reads fail.
     pub(super) is_lost: AtomicBool,
+    /// Number of commits that were a conflict.
+    pub(super) conflicts: AtomicU64,
     /// Number of entries that the last search read.
     pub(super) read: AtomicU64,
 }
@@ -88,6 +90,9 @@ impl GraphStoreWrapper for Hesitant {
             tokio::task::yield_now().await;
         }
         let committed = self.store.commit(changes).await;
+        if committed == Err(GraphStoreError::Conflict) {
+            self.conflicts.fetch_add(1, Ordering::Relaxed);
+        }
         if committed.is_ok() && self.is_lost_after_commit.load(Ordering::Relaxed) {
             self.is_lost.store(true, Ordering::Relaxed);
         }

@@ -50,6 +50,7 @@ impl World {
             is_lost_after_commit: AtomicBool::new(false),
             ignores: Mutex::default(),
             is_lost: AtomicBool::new(false),
+            conflicts: AtomicU64::default(),
             read: AtomicU64::default(),
         });
         let graph: Arc<dyn GraphStore> = hesitant.clone();

@@ -42,6 +42,11 @@ impl World {
         self.hesitant.read.load(Ordering::Relaxed)
     }
 
+    /// Returns the number of commits that were a conflict.
+    pub(crate) fn conflicts(&self) -> u64 {
+        self.hesitant.conflicts.load(Ordering::Relaxed)
+    }
+
     /// Returns nodes as a user sees them.
     pub(crate) fn view(&self, user: &str, gids: impl Iterator<Item = Gid>) -> ReadView {
         let viewer = ViewerKey {
