@@ -11,6 +11,7 @@ mod stored_rows;
 mod tenants;
 
 pub(crate) use parts::{Hand, IgnoredChecks};
+pub(crate) use service::no_limits;
 pub(crate) use tenants::{BASALT_WORDS, ORCHID_WORDS, is_orchid};
 
 use crate::attachments::{Blobs, Pieces};

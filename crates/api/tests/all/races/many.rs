@@ -1,9 +1,10 @@
 //! Many writes at once, which all decide from the same state: those that meet come one after the other, the others don't wait.
 use super::{Racer, post};
-use crate::world::{KINDS, World};
+use crate::world::{KINDS, World, no_limits};
 use serde_json::json;
 use std::future::poll_fn;
 use std::task::Poll;
+use workgraph_api::TokenLimits;
 
 /// Runs requests against each other; returns the number of those that were accepted.
 fn accepted(world: &World, racers: &[Racer<'_>]) -> usize {
@@ -12,6 +13,10 @@ fn accepted(world: &World, racers: &[Racer<'_>]) -> usize {
         world.request(token, method, target, body)
     });
     let requests: Vec<_> = requests.collect();
+    world.api.set_token_limits(TokenLimits {
+        concurrent_writes: 1_000,
+        ..no_limits()
+    });
     world.hesitate(true);
     let calls = requests.iter().map(|request| world.api.handle(request));
     let mut calls: Vec<_> = calls.map(Box::pin).collect();

@@ -215,7 +215,7 @@ pub(super) fn api_of(
     })
 }
 
-fn no_limits() -> workgraph_api::TokenLimits {
+pub(crate) fn no_limits() -> workgraph_api::TokenLimits {
     let mut limits = workgraph_api::TokenLimits::default();
     limits.standard.free = 1_000_000;
     limits.standard.paid = 1_000_000;
