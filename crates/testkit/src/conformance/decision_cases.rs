@@ -9,7 +9,7 @@ use workgraph_core::storage::{
 };
 
 /// Change of another writer, which a decision may have to notice.
-type Meanwhile = fn(&mut StoreScene<'_>, &Places);
+type OtherWrite = fn(&mut StoreScene<'_>, &Places);
 
 /// Nodes that the cases read and change.
 struct Places {
@@ -81,7 +81,7 @@ fn loses_membership(scene: &mut StoreScene<'_>, at: &Places) {
 }
 
 /// Reads of a decision, each with the changes that it has to notice.
-fn reads(scene: &StoreScene<'_>, at: &Places) -> Vec<(&'static str, ReadQuery, Vec<Meanwhile>)> {
+fn reads(scene: &StoreScene<'_>, at: &Places) -> Vec<(&'static str, ReadQuery, Vec<OtherWrite>)> {
     let want = || scene.want_of(at.member);
     let parents = ReadQuery {
         ancestors: vec![0],
@@ -135,14 +135,14 @@ pub(super) async fn outdated(store: &dyn GraphStore) -> Result<(), GraphStoreFai
     for case in 0..count {
         for change in 0..2 {
             let at = Places::new(&mut scene).await?;
-            let Some((name, query, meanwhile)) = reads(&scene, &at).into_iter().nth(case) else {
+            let Some((name, query, other_write)) = reads(&scene, &at).into_iter().nth(case) else {
                 return Err(GraphStoreFailure("a case is missing".into()));
             };
-            let Some(meanwhile) = meanwhile.get(change) else {
+            let Some(other_write) = other_write.get(change) else {
                 continue;
             };
             let changes = decided(&mut scene, query).await?;
-            meanwhile(&mut scene, &at);
+            other_write(&mut scene, &at);
             scene.commit().await?;
             same(
                 &store.commit(changes).await,
