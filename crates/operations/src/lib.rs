@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 pub mod access_gate;
 pub mod caller;
+#[cfg(test)]
+mod decision_scene;
 pub mod method;
 pub mod openapi;
 pub mod operation;

@@ -255,3 +255,6 @@ fn remove_dependencies<const FORWARD: bool>(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

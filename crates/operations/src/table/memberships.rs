@@ -331,3 +331,6 @@ fn unshare(
     sharing.leave(&mut work, member, parent.gid, node.gid);
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -342,3 +342,6 @@ fn delete_section(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

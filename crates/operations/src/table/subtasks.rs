@@ -91,3 +91,6 @@ pub(super) fn set_parent(
     }
     Ok(Decision::about(work.changes, on.gid))
 }
+
+#[cfg(test)]
+mod tests;

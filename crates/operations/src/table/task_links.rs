@@ -490,3 +490,6 @@ fn remove_followers(
     }
     Ok(Decision::about(work.changes, on.gid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,3 +148,6 @@ pub(super) fn remove_item(
     portfolio_rules::remove_item(&mut work, item, portfolio.gid, edge.aux);
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;
