@@ -270,3 +270,6 @@ fn decide(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

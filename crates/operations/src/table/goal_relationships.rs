@@ -294,3 +294,6 @@ fn remove(
     goal_rules::remove_supporter(&mut work, supporter.gid, goal.gid, edge.aux);
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

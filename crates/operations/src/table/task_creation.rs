@@ -214,3 +214,6 @@ fn add_to_project(
     });
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -239,3 +239,6 @@ fn change(
     }
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -426,3 +426,6 @@ fn remove_user(
         accounts: vec![user],
     })
 }
+
+#[cfg(test)]
+mod tests;
