@@ -10,7 +10,7 @@ mod store_controls;
 mod stored_rows;
 mod tenants;
 
-pub(crate) use parts::{Hand, IgnoredChecks};
+pub(crate) use parts::{Hand, IgnoredReads};
 pub(crate) use service::no_limits;
 pub(crate) use tenants::{BASALT_WORDS, ORCHID_WORDS, is_orchid};
 
@@ -54,7 +54,7 @@ use workgraph_core::rules::{portfolio_rules, status_rules};
 use workgraph_core::search::{Search, SearchEffort};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{
-    Changes, CommitReceipt, GraphStore, GraphStoreError, GraphStoreWrapper, JournalEntry,
+    Changes, CommitReceipt, FactKey, GraphStore, GraphStoreError, GraphStoreWrapper, JournalEntry,
     ListPosition, ReadQuery, ReadView, ViewerKey,
 };
 use workgraph_core::{Gid, GidGenerator};

@@ -19,15 +19,16 @@ impl Entropy for Seeded {
     }
 }
 
-/// Checks of a commit that a broken twin of the store leaves out.
+/// Reads of decisions that a broken twin of the store does not validate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum IgnoredChecks {
+pub(crate) enum IgnoredReads {
     #[default]
     None,
-    /// What the decision read may have changed.
-    Reads,
-    /// Guards need not hold.
-    Guards,
+    All,
+    /// Reads of nodes and their outgoing edges.
+    Nodes,
+    /// Reads of lists, names and viewers.
+    Lists,
 }
 
 /// A store that, if it is switched on, lets other requests run after it loads and before it commits, and searches with
@@ -39,8 +40,8 @@ pub(super) struct Hesitant {
     pub(super) effort: Mutex<Option<SearchEffort>>,
     /// True if reads fail, as if the database were away, once something was committed.
     pub(super) is_lost_after_commit: AtomicBool,
-    /// Checks that a broken twin of the store leaves out.
-    pub(super) ignores: Mutex<IgnoredChecks>,
+    /// Reads that a broken twin of the store does not validate.
+    pub(super) ignores: Mutex<IgnoredReads>,
     /// True while reads fail.
     pub(super) is_lost: AtomicBool,
     /// Number of commits that were a conflict.
@@ -81,10 +82,14 @@ impl GraphStoreWrapper for Hesitant {
     }
     async fn wrapped_commit(&self, mut changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         let ignores = *self.ignores.lock().unwrap();
-        match ignores {
-            IgnoredChecks::None => {}
-            IgnoredChecks::Reads => changes.reads = None,
-            IgnoredChecks::Guards => changes.guards.clear(),
+        let is_validated = |key: &FactKey| match ignores {
+            IgnoredReads::None => true,
+            IgnoredReads::All => false,
+            IgnoredReads::Nodes => key.number() < 0,
+            IgnoredReads::Lists => key.number() > 0,
+        };
+        if let Some(reads) = &mut changes.reads {
+            reads.keys.retain(is_validated);
         }
         if self.on.load(Ordering::Relaxed) {
             tokio::task::yield_now().await;

@@ -15,8 +15,8 @@ impl World {
         self.hesitant.on.store(on, Ordering::Relaxed);
     }
 
-    /// Makes the store commit without some of its checks.
-    pub(crate) fn ignore_checks(&self, ignores: IgnoredChecks) {
+    /// Makes the store commit without a look at some reads.
+    pub(crate) fn ignore_reads(&self, ignores: IgnoredReads) {
         *self.hesitant.ignores.lock().unwrap() = ignores;
     }
 
