@@ -50,9 +50,11 @@ pub(super) fn write(
     let changed = match transact(conn, caches, &mut log, jobs, false)? {
         Some(changed) => changed,
         None => {
-            if let Some((log, before)) = log.as_mut().zip(before) {
+            // A log that this batch began has nothing from before it.
+            log = log.zip(before).map(|(mut log, before)| {
                 log.undo_after(before);
-            }
+                log
+            });
             transact(conn, caches, &mut log, jobs, true)?.ok_or_else(unfit)?
         }
     };

@@ -14,7 +14,7 @@ use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::task;
-use workgraph_core::storage::{Guard, NodeWrite};
+use workgraph_core::storage::{DecisionReads, FactKey, Guard, NodeWrite};
 
 type Answer<T, E> = oneshot::Receiver<Result<T, E>>;
 
@@ -57,13 +57,17 @@ fn memory() -> Connection {
 }
 
 fn finish(conn: &Connection, jobs: Vec<WriteJob>) -> Result<Invalidations, String> {
-    let mut jobs = jobs;
-    let done = write(
-        conn,
-        &StoreCaches::new(&StoreOptions::default()),
-        &mut None,
-        &mut jobs,
-    );
+    finish_with(conn, &mut None, jobs)
+}
+
+/// Finishes jobs after commits that touched what is in the log.
+fn finish_with(
+    conn: &Connection,
+    log: &mut Option<TouchLog>,
+    mut jobs: Vec<WriteJob>,
+) -> Result<Invalidations, String> {
+    let caches = StoreCaches::new(&StoreOptions::default());
+    let done = write(conn, &caches, log, &mut jobs);
     let failure = done.as_ref().err().cloned();
     if !conn.is_autocommit() {
         conn.execute_batch("ROLLBACK").unwrap();
@@ -116,6 +120,46 @@ fn a_change_set_that_fails_late_is_undone_alone() {
         .query_row("SELECT sum(gid) FROM node", [], |r| r.get(0))
         .unwrap();
     assert_eq!(nodes, 4);
+}
+
+/// Checks that a batch that was written twice touched nothing but what it committed.
+#[test]
+fn decisions_after_a_batch_that_was_written_again_conflict_with_what_it_committed_alone() {
+    let named = |gid: u64, name: &str| Changes {
+        add_aliases: vec![(name.to_owned(), Gid::new(gid).unwrap())],
+        ..large(gid, 10)
+    };
+    let key = |gid: u64| FactKey::node(Gid::new(gid).unwrap());
+    for begun in [true, false] {
+        let (conn, mut log) = (memory(), begun.then(|| TouchLog::starting_at(0)));
+        // It must not take what it wrote the first time for the write of another.
+        let decided = Changes {
+            reads: Some(DecisionReads {
+                seq: 0,
+                keys: vec![key(1)],
+            }),
+            ..named(1, "name")
+        };
+        let jobs = [
+            graph(decided),
+            graph(named(2, "name")),
+            graph(named(3, "other")),
+        ];
+        let (jobs, mut answers): (Vec<_>, Vec<_>) = jobs.into_iter().unzip();
+        finish_with(&conn, &mut log, jobs).unwrap();
+        let answers = answers.iter_mut().map(|answer| answer.try_recv().unwrap());
+        let accepted: Vec<bool> = answers.map(|answer| answer.is_ok()).collect();
+        assert_eq!(accepted, [true, false, true], "begun: {begun}");
+        let log = log.unwrap();
+        let holds = |seq, gid| {
+            let keys = vec![key(gid)];
+            log.holds(&DecisionReads { seq, keys })
+        };
+        assert_eq!(log.seq(), 2, "begun: {begun}");
+        assert!(!holds(0, 1) && !holds(1, 3), "they were written");
+        assert!(holds(2, 1) && holds(2, 3), "they were seen");
+        assert!(!begun || holds(0, 9), "nobody wrote it");
+    }
 }
 
 /// B67. The journal has a row for each commit that was made, and none for the others.
