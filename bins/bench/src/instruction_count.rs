@@ -28,6 +28,8 @@ const QUIET_FOR: Duration = Duration::from_millis(300);
 /// Number of times that a server is looked at until it is quiet.
 const LOOKS: usize = 200;
 
+/// Number of times that rows with more than expected are counted again.
+const RECOUNTS: usize = 2;
 /// A quick run sends one of so many requests.
 const QUICK: u64 = 4;
 /// Factor of the tolerance of a quick run, which is less exact.
@@ -63,7 +65,12 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         }
         None => None,
     };
-    let now = counts(args, &server, &rows)?;
+    let mut now = counts(args, &server, &rows)?;
+    if before.is_none() && !args.bless {
+        count_again(args, &server, (&rows, &mut now), |row| {
+            expected.get(&context, row.name)
+        })?;
+    }
     println!(
         "| row | instructions | before | now / before | floor | aim |\n|---|---|---|---|---|---|"
     );
@@ -81,8 +88,7 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
         };
         let tolerance = match before {
             Some(_) => args.tolerance,
-            None if args.quick => row.tolerance * QUICK_TOLERANCE,
-            None => row.tolerance,
+            None => tolerance(args, row),
         };
         let change = CountChange::of(count.total, then.total, tolerance);
         if change != CountChange::Within {
@@ -115,6 +121,44 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
             bail!(
                 "a request takes more instructions than {list} says; if that is right, write the list again with --bless"
             );
+        }
+    }
+    Ok(())
+}
+
+/// Returns the tolerance of a row beside the list.
+fn tolerance(args: &CountArgs, row: &CountRow) -> u64 {
+    match args.quick {
+        true => row.tolerance * QUICK_TOLERANCE,
+        false => row.tolerance,
+    }
+}
+
+/// Counts rows again that have more than expected, and keeps the lower counts. A busy machine makes a server do more besides, while
+/// a request that takes more takes it every time.
+fn count_again<'e>(
+    args: &CountArgs,
+    server: &Path,
+    (rows, counted): (&[&CountRow], &mut [RowCount]),
+    expected: impl Fn(&CountRow) -> Option<&'e RowCount>,
+) -> Result<()> {
+    for _ in 0..RECOUNTS {
+        let pairs = rows.iter().zip(counted.iter_mut());
+        let more = pairs.filter(|(row, count)| {
+            expected(row).is_some_and(|then| {
+                let change = CountChange::of(count.total, then.total, tolerance(args, row));
+                change == CountChange::More
+            })
+        });
+        let (more, kept): (Vec<&CountRow>, Vec<&mut RowCount>) =
+            more.map(|(row, count)| (*row, count)).unzip();
+        if more.is_empty() {
+            break;
+        }
+        for (kept, again) in kept.into_iter().zip(counts(args, server, &more)?) {
+            if again.total < kept.total {
+                *kept = again;
+            }
         }
     }
     Ok(())
