@@ -8,7 +8,7 @@ use crate::storage::snapshot::{Depth, Snapshot};
 use crate::storage::{FactKey, ReadQuery, ReadView};
 use std::sync::Arc;
 
-/// Answers the query `want`, and tells what was read if it [asks](ReadQuery::tracks_reads) for that. The viewer is the one that [`viewer`](crate::engine::viewer) computes for [`ReadQuery::viewer`], now or from a
+/// Answers the query `want`, and lists the keys of its reads if the query [asks](ReadQuery::tracks_reads) for them. The viewer is the one that [`viewer`](crate::engine::viewer) computes for [`ReadQuery::viewer`], now or from a
 /// cache that [`crate::storage::snapshot::Transaction::invalidate_viewers`] empties.
 ///
 /// # Errors

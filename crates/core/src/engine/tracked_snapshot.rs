@@ -10,10 +10,8 @@ use crate::storage::FactKey;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
 use std::sync::Arc;
 
-/// A [`Snapshot`] over another one, with the [keys](FactKey) of all reads. They are those of
-/// [`GraphRead::keys`](crate::engine::waves::GraphRead::keys), which [`WaveStore`] compares.
-///
-/// [`WaveStore`]: https://docs.rs/workgraph-store-memory
+/// A [`Snapshot`] over another one, with the [keys](FactKey) of all reads. They equal those of
+/// [`GraphRead::keys`](crate::engine::waves::GraphRead::keys): the random histories of the testkit compare both.
 pub struct TrackedSnapshot<'s> {
     inner: &'s mut dyn Snapshot,
     keys: Vec<FactKey>,

@@ -29,8 +29,8 @@ impl DecisionReads {
     }
 }
 
-/// Maximum number of keys in a log: some seconds of many writes, or two megabytes.
-const KEYS_MAX: usize = 1 << 16;
+/// Maximum number of keys in a log: about a second of many writes, in about two megabytes.
+const KEYS_MAX: usize = 1 << 15;
 
 /// Log of the keys that the last commits touched.
 #[derive(Clone, Debug)]
@@ -65,7 +65,8 @@ impl TouchLog {
         self.seq
     }
 
-    /// Returns true if no commit after the one that a decision saw has touched what it read. If that is not known, it is false.
+    /// Returns true if no commit after the one that a decision saw has touched what it read; false if that is
+    /// unknown.
     #[must_use]
     pub fn holds(&self, reads: &DecisionReads) -> bool {
         let is_later = |key| self.last.get(key).is_some_and(|last| *last > reads.seq);

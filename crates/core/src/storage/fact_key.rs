@@ -73,7 +73,7 @@ impl FactKey {
         Self::hashed(HashedKind::Entries, &[workspace, ty as u64], "")
     }
 
-    /// Returns the key of all viewers: what memberships give to users, and what guests see of others.
+    /// Returns the key of all viewers. A change of any membership touches it.
     #[must_use]
     pub fn viewers() -> Self {
         Self::hashed(HashedKind::Viewers, &[], "")

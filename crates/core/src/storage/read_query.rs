@@ -133,7 +133,7 @@ pub struct ReadQuery {
     /// Commit that the view must show, if any state from that commit on is acceptable. A store that knows that state may then
     /// answer without looking for later commits; other stores show the last state, as always.
     pub min_seq: Option<Seq>,
-    /// True if the view tells what was read ([`ReadView::reads`](super::ReadView::reads)), for a decision.
+    /// True if the view lists the keys of its reads ([`ReadView::reads`](super::ReadView::reads)), for a decision.
     pub tracks_reads: bool,
     /// Interrupt of the load, and of the work on its result: see [`ReadView`](super::ReadView).
     pub interrupt: MaybeInterrupt,

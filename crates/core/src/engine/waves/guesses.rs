@@ -316,12 +316,13 @@ pub fn commit_guesses(changes: &Changes) -> Vec<GraphRead> {
         .edge_removals
         .iter()
         .map(|(src, _, dst)| (*src, *dst));
-    let is_new = |gid| {
-        let mut new = changes.node_writes.iter().map(|write| &write.node);
-        new.any(|node| node.gid == gid && node.version == 1)
-    };
     let ends = written.chain(removed).flat_map(|(src, dst)| [src, dst]);
-    let ends: BTreeSet<Gid> = ends.filter(|gid| !is_new(*gid)).collect();
+    let mut ends: BTreeSet<Gid> = ends.collect();
+    for new in changes.node_writes.iter().map(|write| &write.node) {
+        if new.version == 1 {
+            ends.remove(&new.gid);
+        }
+    }
     reads.extend(ends.into_iter().filter_map(|gid| node(gid, Depth::Head)));
     let names = changes.add_aliases.iter();
     reads.extend(names.map(|(key, _)| GraphRead::Alias(key.as_str().into())));
