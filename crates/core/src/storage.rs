@@ -13,6 +13,7 @@ mod page_query;
 mod read_query;
 mod read_view;
 pub mod snapshot;
+mod unanswered_reads;
 mod work_leases;
 
 pub use crate::graph_store_error::GraphStoreError;
@@ -33,6 +34,8 @@ pub use page_query::{
 pub use read_query::{EdgesOnDays, ReadQuery, ViewerKey, alias};
 pub(crate) use read_view::EdgeBand;
 pub use read_view::{ReadView, Ring};
+pub use unanswered_reads::UnansweredRead;
+pub(crate) use unanswered_reads::UnansweredReads;
 pub use work_leases::{PermanentLeases, SharedWork, WorkLease, WorkLeases};
 
 use crate::audit;

@@ -125,8 +125,14 @@ impl DecisionScene {
             panic!("{} decides nothing", operation.id);
         };
         let prepared = steps.prepare(&InputReader::new(&call.raw))?;
-        let view = block_on(self.store.load(&prepared.needs(&call)?)).unwrap();
-        prepared.decide(&call, &view)
+        let mut query = prepared.needs(&call)?;
+        loop {
+            let mut view = block_on(self.store.load(&query)).unwrap();
+            match view.decide(|view| prepared.decide(&call, view)) {
+                Ok(decided) => return decided,
+                Err(reads) => query.extend(reads),
+            }
+        }
     }
 
     /// Decides an operation and stores its changes.

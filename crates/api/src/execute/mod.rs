@@ -13,7 +13,7 @@ use crate::execute::record_response::{
     CostedResponse, record_response, response_cost, write_records,
 };
 use crate::execute::response_plan::{ResponsePlan, response_plan, response_plan_for};
-use crate::execute::write::{Deletion, commit, write_response};
+use crate::execute::write::{Deletion, commit, read_and_decide, write_response};
 use crate::features::{audit_log, events, task_counts, webhooks};
 use crate::state::Api;
 use std::sync::Arc;
@@ -54,11 +54,8 @@ pub(crate) async fn execute(
             let steps = steps.prepare(&InputReader::new(&call.raw))?;
             let mut want = steps.needs(call)?;
             // The record is chosen among the nodes that were read.
-            let all: Vec<usize> = (0..want.node_refs.len()).collect();
-            want.plans
-                .extend(all.into_iter().map(|at| (at, Arc::clone(&asked.plan))));
-            let view = load(api, &want).await?;
-            let gid = steps.decide(call, &view)?;
+            let plan = Some(&asked.plan);
+            let (gid, view) = read_and_decide(api, call, &*steps, &mut want, plan).await?;
             if call.operation.response == ResponseKind::Counts {
                 return Box::pin(task_counts::task_counts_response(api, call, gid)).await;
             }

@@ -4,12 +4,14 @@ use crate::execute::load_view::load;
 use crate::execute::record_response::{CostedResponse, load_and_respond, respond_with_stub};
 use crate::execute::response_plan::ResponsePlan;
 use crate::state::Api;
+use std::sync::Arc;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::engine::has_audit_rows;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::resource;
+use workgraph_core::plan::Plan;
 use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, Seq};
 use workgraph_operations::operation::inputs::Named;
 use workgraph_operations::operation::steps::Prepared;
@@ -39,6 +41,41 @@ impl Prepared<Decision> for Deletion {
     }
 }
 
+/// Loads for one decision, before it fails with a server error. Each one but the first reads something that the last did not.
+const LOADS: usize = 64;
+
+/// Reads and decides, and follows a plan from each node that the query names. A decision that asks for more than its query reads more and is
+/// made again, so that nothing is taken for absent that was not looked up.
+///
+/// # Errors
+/// Fails if the store fails, or the operation is refused.
+pub(super) async fn read_and_decide<D>(
+    api: &Api,
+    call: &RequestContext<'_>,
+    operation: &dyn Prepared<D>,
+    query: &mut ReadQuery,
+    plan: Option<&Arc<Plan>>,
+) -> Result<(D, ReadView), ApiError> {
+    for _ in 0..LOADS {
+        if let Some(plan) = plan {
+            let nodes = query.plans.len()..query.node_refs.len();
+            query.plans.extend(nodes.map(|at| (at, Arc::clone(plan))));
+        }
+        let mut view = load(api, query).await?;
+        match view.decide(|view| operation.decide(call, view)) {
+            Ok(decided) => return Ok((decided?, view)),
+            Err(reads) => {
+                eprintln!("UNANSWERED {} {reads:?}", call.operation.id);
+                query.extend(reads);
+            }
+        }
+    }
+    Err(ApiError::Server(format!(
+        "{} asked for more after {LOADS} loads",
+        call.operation.id
+    )))
+}
+
 /// A write that was committed.
 pub(crate) struct CommittedWrite {
     /// Node to respond with.
@@ -59,9 +96,8 @@ pub(crate) async fn commit(
             // The state that the last attempt was decided on is outdated.
             want.min_seq = None;
         }
-        let mut view = load(api, &want).await?;
+        let (decision, mut view) = read_and_decide(api, call, write, &mut want, None).await?;
         let reads = view.take_reads();
-        let decision = write.decide(call, &view)?;
         if decision.changes.is_empty() {
             return Ok(CommittedWrite {
                 subject: decision.subject,

@@ -1,5 +1,7 @@
 //! Result of a [`ReadQuery`](super::ReadQuery): nodes, edges and levels, true of one commit.
-use super::{DecisionReads, Edge, FactKey, NodeRef, PageRows, Seq};
+use super::{
+    DecisionReads, Edge, FactKey, NodeRef, PageRows, Seq, UnansweredRead, UnansweredReads,
+};
 use crate::access::{Level, Viewer};
 use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
@@ -44,10 +46,15 @@ pub struct ReadView {
     pub(crate) counts: FxHashMap<(Gid, Relation), u64>,
     /// Progress of goals, from 0 to 1.
     pub(crate) progress: FxHashMap<Gid, f64>,
-    pub(crate) singles: Vec<Edge>,
+    /// Edges between two nodes each, looked up one by one.
+    pub(crate) singles: FxHashMap<(Gid, Relation, Gid), Option<Edge>>,
+    /// Nodes from which the edges of a relation were followed.
+    pub(crate) followed: Vec<(Gid, Relation)>,
     pub(crate) heights: FxHashMap<Gid, usize>,
     /// Persons who replaced removed users, by the gids of the users.
     pub(crate) heirs: FxHashMap<Gid, Gid>,
+    /// Reads of a decision that the view does not answer; `None` outside a decision, where they find nothing.
+    pub(crate) unanswered: Option<UnansweredReads>,
 }
 
 /// Run of edges from one node: all with relations in `lo..=hi`.
@@ -89,10 +96,48 @@ impl ReadView {
             ins: FxHashMap::default(),
             counts: FxHashMap::default(),
             progress: FxHashMap::default(),
-            singles: Vec::new(),
+            singles: FxHashMap::default(),
+            followed: Vec::new(),
             heights: FxHashMap::default(),
             heirs: FxHashMap::default(),
+            unanswered: None,
         }
+    }
+    /// Decides on the view. Where the decision asks for something that was not loaded, it is answered as if that did not
+    /// exist, so its outcome means nothing then.
+    ///
+    /// # Errors
+    /// Returns the reads that the view does not answer: a query that is [extended](super::ReadQuery::extend) by them gets
+    /// the decision further.
+    pub fn decide<D>(
+        &mut self,
+        decision: impl FnOnce(&Self) -> D,
+    ) -> Result<D, Vec<UnansweredRead>> {
+        self.unanswered = Some(UnansweredReads::default());
+        let decided = decision(self);
+        match self.unanswered.take().map(UnansweredReads::into_reads) {
+            Some(reads) if !reads.is_empty() => Err(reads),
+            _ => Ok(decided),
+        }
+    }
+    /// Notes a read that the view does not answer, unless it is of a node that does not exist.
+    #[cold]
+    fn note(&self, of: &[Gid], read: UnansweredRead) {
+        let Some(unanswered) = &self.unanswered else {
+            return;
+        };
+        let is_absent = |gid: &Gid| {
+            let mut refs = self.resolved_refs.iter();
+            refs.any(|(name, found)| *name == NodeRef::Gid(*gid) && *found != Some(*gid))
+        };
+        if !of.iter().any(is_absent) {
+            unanswered.add(read);
+        }
+    }
+    /// Notes a read of a node.
+    #[cold]
+    fn note_node(&self, gid: Gid) {
+        self.note(&[gid], UnansweredRead::Node(NodeRef::Gid(gid)));
     }
     /// Takes the reads of a decision on this view.
     #[must_use]
@@ -111,10 +156,11 @@ impl ReadView {
     /// Returns the live node that a reference of the query names.
     #[must_use]
     pub fn resolve(&self, name: &NodeRef) -> Option<Gid> {
-        self.resolved_refs
-            .iter()
-            .find(|(r, _)| r == name)
-            .and_then(|(_, gid)| *gid)
+        let found = self.resolved_refs.iter().find(|(r, _)| r == name);
+        if found.is_none() {
+            self.note(&[], UnansweredRead::Node(name.clone()));
+        }
+        found.and_then(|(_, gid)| *gid)
     }
     /// Returns the person who replaced a removed user; for every other node, its own gid.
     #[must_use]
@@ -128,31 +174,42 @@ impl ReadView {
     /// Returns a live node, or the person who replaced it.
     #[must_use]
     pub fn node(&self, gid: Gid) -> Option<&Node> {
-        self.nodes.get(&self.heir(gid)).map(Arc::as_ref)
+        let found = self.nodes.get(&self.heir(gid)).map(Arc::as_ref);
+        if found.is_none() {
+            self.note_node(gid);
+        }
+        found
     }
     /// Returns a live node that the viewer may see.
     #[must_use]
     #[inline]
     pub fn visible(&self, gid: Gid) -> Option<&Node> {
-        let gid = self.heir(gid);
-        let level = self.levels.get(&gid).copied().unwrap_or_default();
-        self.nodes
-            .get(&gid)
-            .filter(|_| level > Level::None)
-            .map(Arc::as_ref)
+        let level = self.level(gid);
+        let node = self.nodes.get(&self.heir(gid));
+        node.filter(|_| level > Level::None).map(Arc::as_ref)
     }
-    /// Returns the viewer's level of access to a node; `None` for a node that was not loaded.
+    /// Returns the viewer's level of access to a node; `None` for a node that does not exist.
     #[must_use]
+    #[inline]
     pub fn level(&self, gid: Gid) -> Level {
-        self.levels
-            .get(&self.heir(gid))
-            .copied()
-            .unwrap_or_default()
+        let found = self.levels.get(&self.heir(gid)).copied();
+        found.unwrap_or_else(|| {
+            self.note_node(gid);
+            Level::None
+        })
     }
     /// Returns the edges of a relation from a node, in the order of their targets' gids.
     #[must_use]
     pub fn links(&self, gid: Gid, rel: Relation) -> &[Edge] {
+        if self.unanswered.is_some() && !self.has_links(gid, rel) {
+            self.note(&[gid], UnansweredRead::EdgesOut(gid, rel));
+        }
         self.edges.get(self.span(gid, rel)).unwrap_or_default()
+    }
+    /// Returns true if the edges of a relation from a node were loaded.
+    pub(crate) fn has_links(&self, gid: Gid, rel: Relation) -> bool {
+        let band = self.out.get(&gid);
+        band.is_some_and(|band| band.lo <= rel && rel <= band.hi)
     }
     /// Returns the range of these edges; edges that are loaded later come after them.
     pub(crate) fn span(&self, gid: Gid, rel: Relation) -> std::ops::Range<usize> {
@@ -170,24 +227,33 @@ impl ReadView {
     #[must_use]
     pub fn sources(&self, gid: Gid, rel: Relation) -> &[Edge] {
         let Some((start, end)) = self.ins.get(&(gid, rel)) else {
+            self.note(&[gid], UnansweredRead::EdgesIn(gid, rel));
             return &[];
         };
         self.edges
             .get(*start as usize..*end as usize)
             .unwrap_or_default()
     }
-    /// Returns the edge between two nodes, if it exists and was loaded.
+    /// Returns the edge between two nodes, if it exists.
     #[must_use]
     pub fn link(&self, source: Gid, rel: Relation, target: Gid) -> Option<&Edge> {
-        let edges = self.links(source, rel).iter().chain(&self.singles);
-        edges
-            .into_iter()
-            .find(|e| e.src == source && e.rel == rel && e.dst == target)
+        if let Some(single) = self.singles.get(&(source, rel, target)) {
+            return single.as_ref();
+        }
+        if self.has_links(source, rel) {
+            let edges = self.links(source, rel);
+            return edges.iter().find(|edge| edge.dst == target);
+        }
+        self.note(&[source, target], UnansweredRead::Edge(source, rel, target));
+        None
     }
     /// Returns the nodes that edges of a relation lead to from a node, itself included, each once; `None` if they are too many to
     /// be all loaded.
     #[must_use]
     pub fn reached(&self, from: Gid, rel: Relation) -> Option<Vec<Gid>> {
+        if !self.followed.contains(&(from, rel)) {
+            self.note(&[from], UnansweredRead::Reachable(from, rel));
+        }
         let mut seen = FxHashSet::from_iter([from]);
         let mut reached = vec![from];
         let mut next = 0;
@@ -214,15 +280,23 @@ impl ReadView {
         }
         Ok(())
     }
-    /// Returns the number of live sources of a relation into a node, if that was loaded.
+    /// Returns the number of live sources of a relation into a node.
     #[must_use]
     pub fn count(&self, gid: Gid, rel: Relation) -> u64 {
-        self.counts.get(&(gid, rel)).copied().unwrap_or_default()
+        let found = self.counts.get(&(gid, rel)).copied();
+        found.unwrap_or_else(|| {
+            self.note(&[gid], UnansweredRead::Count(gid, rel));
+            0
+        })
     }
-    /// Returns the number of levels of subtasks below a node, if that was loaded.
+    /// Returns the number of levels of subtasks below a node.
     #[must_use]
     pub fn subtask_depth(&self, gid: Gid) -> usize {
-        self.heights.get(&gid).copied().unwrap_or_default()
+        let found = self.heights.get(&gid).copied();
+        found.unwrap_or_else(|| {
+            self.note(&[gid], UnansweredRead::SubtaskDepth(gid));
+            0
+        })
     }
     /// Adds a node with its level, as tests of rules do by hand.
     #[must_use]

@@ -157,10 +157,10 @@ impl Loader<'_> {
         }
         for (a, rel, b) in &want.linked {
             if let (Some(a), Some(b)) = (self.found(*a), self.found(*b))
-                && self.view.link(a, *rel, b).is_none()
-                && let Some(edge) = self.snap.edge_between(a, *rel, b)?
+                && !self.view.has_links(a, *rel)
             {
-                self.view.singles.push(edge);
+                let edge = self.snap.edge_between(a, *rel, b)?;
+                self.view.singles.insert((a, *rel, b), edge);
             }
         }
         for at in &want.custom_fields_of {
@@ -181,7 +181,10 @@ impl Loader<'_> {
             }
         }
         for (at, rel) in &want.reachable {
-            self.reachable(self.found(*at), *rel)?;
+            if let Some(gid) = self.found(*at) {
+                self.reachable(gid, *rel)?;
+                self.view.followed.push((gid, *rel));
+            }
         }
         for at in &want.heights {
             if let Some(gid) = self.found(*at) {
@@ -202,9 +205,9 @@ impl Loader<'_> {
     }
 
     /// Loads the edges of a relation from a node, and from the nodes that these lead to.
-    fn reachable(&mut self, from: Option<Gid>, rel: Relation) -> Result<(), GraphStoreError> {
-        let mut reached: Vec<Gid> = from.into_iter().collect();
-        let mut seen: FxHashSet<Gid> = reached.iter().copied().collect();
+    fn reachable(&mut self, from: Gid, rel: Relation) -> Result<(), GraphStoreError> {
+        let mut reached = vec![from];
+        let mut seen = FxHashSet::from_iter([from]);
         let mut next = 0;
         while let Some(gid) = reached.get(next).copied().filter(|_| next < REACHED_MAX) {
             next += 1;

@@ -1,0 +1,83 @@
+//! Unanswered reads: what a decision asked of its view, and the query had not.
+use super::{NodeRef, ReadQuery};
+use crate::model::gid::Gid;
+use crate::model::registry::Relation;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Most edges into a node that are read for a decision whose query did not ask for them.
+const EDGES_MAX: usize = 1_000;
+
+/// Read of a decision that its view does not answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum UnansweredRead {
+    /// A node with the viewer's level on it.
+    Node(NodeRef),
+    /// Edges of a relation from a node.
+    EdgesOut(Gid, Relation),
+    /// Edges of a relation into a node.
+    EdgesIn(Gid, Relation),
+    /// The edge between two nodes.
+    Edge(Gid, Relation, Gid),
+    /// The number of live nodes with an edge of a relation into a node.
+    Count(Gid, Relation),
+    /// Nodes that edges of a relation lead to from a node, one after the other.
+    Reachable(Gid, Relation),
+    /// The number of levels of subtasks below a node.
+    SubtaskDepth(Gid),
+}
+
+/// Reads of one decision that its view does not answer, each once.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct UnansweredReads(Arc<Mutex<Vec<UnansweredRead>>>);
+
+impl UnansweredReads {
+    /// Adds a read.
+    pub(crate) fn add(&self, read: UnansweredRead) {
+        let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !reads.contains(&read) {
+            reads.push(read);
+        }
+    }
+    /// Returns the reads.
+    pub(crate) fn into_reads(self) -> Vec<UnansweredRead> {
+        let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut reads)
+    }
+}
+
+impl ReadQuery {
+    /// Adds what a decision asked for and the query did not.
+    pub fn extend(&mut self, reads: Vec<UnansweredRead>) {
+        for read in reads {
+            match read {
+                UnansweredRead::Node(node) => {
+                    self.add_ref(node);
+                }
+                UnansweredRead::EdgesOut(gid, rel) => {
+                    let at = self.add_ref(gid);
+                    self.out.push((at, rel));
+                }
+                UnansweredRead::EdgesIn(gid, rel) => {
+                    let at = self.add_ref(gid);
+                    self.incoming_edges.push((at, rel, EDGES_MAX));
+                }
+                UnansweredRead::Edge(source, rel, target) => {
+                    let (source, target) = (self.add_ref(source), self.add_ref(target));
+                    self.linked.push((source, rel, target));
+                }
+                UnansweredRead::Count(gid, rel) => {
+                    let at = self.add_ref(gid);
+                    self.counts.push((at, rel));
+                }
+                UnansweredRead::Reachable(gid, rel) => {
+                    let at = self.add_ref(gid);
+                    self.reachable.push((at, rel));
+                }
+                UnansweredRead::SubtaskDepth(gid) => {
+                    let at = self.add_ref(gid);
+                    self.heights.push(at);
+                }
+            }
+        }
+    }
+}
