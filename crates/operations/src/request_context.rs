@@ -243,21 +243,21 @@ impl<'a> RequestContext<'a> {
     /// Returns a user that the query or the body names, if the user belongs to a workspace.
     ///
     /// # Errors
-    /// Fails with 400 if the caller knows no such user, or the user does not belong to the workspace. `noun` is the kind of the
-    /// workspace.
+    /// Fails with 400 if the caller knows no such user, or the user does not belong to the workspace. `noun` returns the kind of
+    /// the workspace.
     pub fn resolve_member<'v>(
         &self,
         view: &'v ReadView,
         field: &str,
         name: &NodeRef,
-        (workspace, noun): (Gid, &str),
+        (workspace, noun): (Gid, impl FnOnce() -> &'static str),
     ) -> Result<&'v Node, DomainError> {
         let found = view.resolve(name).and_then(|g| view.node(g));
         let found = found.filter(|n| n.ty == Type::User && is_known_user(view, n));
         let user =
             found.ok_or_else(|| DomainError::reference_not_found(field, format_ref(name)))?;
         if view.link(user.gid, rel::WORKSPACES, workspace).is_none() {
-            let shown = format_ref(name);
+            let (noun, shown) = (noun(), format_ref(name));
             return Err(DomainError::field(
                 field,
                 format_args!("Not a user in {noun}: {shown}"),

@@ -108,6 +108,8 @@ pub struct ProjectTotals {
     project: Gid,
     draft: Draft,
     users: Vec<UserTotals>,
+    /// Budget that is new.
+    added: Option<Gid>,
 }
 
 impl ProjectTotals {
@@ -126,6 +128,7 @@ impl ProjectTotals {
             project: project.gid,
             draft,
             users,
+            added: None,
         }
     }
 
@@ -171,9 +174,10 @@ impl ProjectTotals {
         self.draft.get(of.link())
     }
 
-    /// Sets or removes the budget of a type.
+    /// Sets a new budget of a type, or removes it.
     pub fn set_budget(&mut self, of: BudgetType, budget: Option<Gid>) {
         self.draft.set(of.link(), budget);
+        self.added = budget;
     }
 
     /// Writes the totals, and the figures of the budgets in the view.
@@ -193,7 +197,8 @@ impl ProjectTotals {
             work.save_unrecorded(&self.draft);
         }
         for of in [BudgetType::Time, BudgetType::Cost] {
-            if let Some(node) = self.budget(of).and_then(|gid| view.node(gid)) {
+            let stored = self.budget(of).filter(|gid| Some(*gid) != self.added);
+            if let Some(node) = stored.and_then(|gid| view.node(gid)) {
                 let mut draft = Draft::edit(node);
                 self.write_figures(&mut draft);
                 work.save_unrecorded(&draft);

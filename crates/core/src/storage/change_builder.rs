@@ -77,6 +77,12 @@ impl<'a> ChangeBuilder<'a> {
         draft.gid
     }
 
+    /// Returns true if the changes create a node.
+    #[must_use]
+    pub fn is_new(&self, gid: Gid) -> bool {
+        let mut writes = self.changes.node_writes.iter();
+        writes.any(|write| write.node.gid == gid && write.node.version == 1)
+    }
     /// Writes the next version of a node if it changed; returns true if it did.
     pub fn save(&mut self, draft: &Draft) -> bool {
         let fields: Vec<&'static str> = draft.changed_keys().collect();

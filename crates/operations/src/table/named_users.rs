@@ -36,7 +36,7 @@ pub(crate) fn member_of(
     match me.filter(|user| view.node(*user).is_some()) {
         Some(me) => Ok(me),
         None => call
-            .resolve_member(view, field, name, (workspace, "Workspace"))
+            .resolve_member(view, field, name, (workspace, || "Workspace"))
             .map(|user| user.gid),
     }
 }

@@ -155,15 +155,17 @@ pub(super) fn follow(
     workspace: Gid,
     (user, level): (Gid, Level),
 ) {
+    let is_new = work.is_new(container);
+    let has = |rel| !is_new && view.link(container, rel, user).is_some();
     let joining = work
         .changes
         .edge_writes
         .iter()
         .any(|l| l.src == container && l.dst == user && l.rel == rel::MEMBERS);
-    if view.link(container, rel::MEMBERS, user).is_none() && !joining {
+    if !has(rel::MEMBERS) && !joining {
         sharing.join(work, user, container, workspace, level);
     }
-    if view.link(container, rel::PROJECT_FOLLOWERS, user).is_none() {
+    if !has(rel::PROJECT_FOLLOWERS) {
         work.link(
             container,
             rel::PROJECT_FOLLOWERS,

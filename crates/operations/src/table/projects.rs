@@ -262,10 +262,11 @@ fn create_project(
     {
         return Err(DomainError::no_access("workspace"));
     }
-    let organization = view
-        .node(workspace)
-        .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
-    if organization && shared.is_none() {
+    let is_organization = || {
+        let node = view.node(workspace);
+        node.is_some_and(|node| node.get(workspace::IS_ORGANIZATION))
+    };
+    if shared.is_none() && is_organization() {
         return Err(DomainError::invalid(workgraph_wire::messages::MISSING_TEAM));
     }
     let mut work = call.change_builder();

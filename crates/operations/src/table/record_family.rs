@@ -418,7 +418,8 @@ impl<'c> RecordChange<'c> {
         }
         if has_values::<R>(fields) {
             let (call, view, draft) = (self.call, self.view, &mut self.draft);
-            self.values = match view.node(draft.gid) {
+            let stored = (!draft.is_new()).then(|| view.node(draft.gid));
+            self.values = match stored.flatten() {
                 Some(node) => task_values::write_to(call, view, draft, fields, node)?,
                 // A new record has no custom field that could have a value.
                 None => task_values::write(call, view, draft, fields, None, &[])?,

@@ -122,27 +122,20 @@ pub(super) fn assign<'v>(
     workspace: Gid,
 ) -> Result<Option<&'v Node>, DomainError> {
     let on = draft.gid;
-    let leave = |work: &mut ChangeBuilder<'_>| {
-        for edge in view.links(on, rel::MY_TASKS) {
-            work.unlink(on, rel::MY_TASKS, edge.dst);
-        }
-    };
+    let is_new = draft.is_new();
+    let leave = |work: &mut ChangeBuilder<'_>| leave_lists(view, work, on, is_new, None);
     match inputs.get("assignee") {
         None => {
             if let Some(assignee) = draft.get(task::ASSIGNEE) {
-                arrange(call, view, work, on, inputs, assignee)?;
+                arrange(call, view, work, (on, is_new), inputs, assignee)?;
             }
             Ok(None)
         }
         Some(InputValue::Ref(text)) => {
             let name = call.parse_user_ref("assignee", text)?;
-            let organization = view
-                .node(workspace)
-                .is_some_and(|w| w.get(workspace::IS_ORGANIZATION));
-            let noun = if organization {
-                "Organization"
-            } else {
-                "Workspace"
+            let noun = || match view.node(workspace) {
+                Some(node) if node.get(workspace::IS_ORGANIZATION) => "Organization",
+                _ => "Workspace",
             };
             // A user who sees the task sees its assignee, and may repeat it in a body.
             let same = view.resolve(&name);
@@ -168,7 +161,7 @@ pub(super) fn assign<'v>(
                     work.link(on, rel::MY_TASKS, edge.src, ListPosition::First, Some(list));
                 }
             }
-            arrange(call, view, work, on, inputs, user.gid)?;
+            arrange(call, view, work, (on, is_new), inputs, user.gid)?;
             Ok(Some(user))
         }
         Some(_) => {
@@ -180,12 +173,29 @@ pub(super) fn assign<'v>(
     }
 }
 
+/// Removes a task from the lists that it is in, but for one section. A new task is in none.
+fn leave_lists(
+    view: &ReadView,
+    work: &mut ChangeBuilder<'_>,
+    task: Gid,
+    is_new: bool,
+    kept: Option<Gid>,
+) {
+    if is_new {
+        return;
+    }
+    let edges = view.links(task, rel::MY_TASKS).iter();
+    for edge in edges.filter(|edge| Some(edge.dst) != kept) {
+        work.unlink(task, rel::MY_TASKS, edge.dst);
+    }
+}
+
 /// Moves a task to a section of its assignee's list.
 fn arrange(
     call: &RequestContext<'_>,
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
-    on: Gid,
+    (on, is_new): (Gid, bool),
     inputs: &CheckedInputs,
     assignee: Gid,
 ) -> Result<(), DomainError> {
@@ -211,13 +221,7 @@ fn arrange(
     work.changes
         .edge_writes
         .retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
-    for edge in view
-        .links(on, rel::MY_TASKS)
-        .iter()
-        .filter(|e| e.dst != section.gid)
-    {
-        work.unlink(on, rel::MY_TASKS, edge.dst);
-    }
+    leave_lists(view, work, on, is_new, Some(section.gid));
     work.link(on, rel::MY_TASKS, section.gid, ListPosition::Last, list);
     Ok(())
 }

@@ -89,7 +89,7 @@ pub(super) fn needs(
     add_node_refs(call, want, inputs)
 }
 
-/// Writes the values into the draft of an existing project or portfolio; returns the changes.
+/// Writes the values into the draft of an existing task, project or portfolio; returns the changes.
 pub(super) fn write_to(
     call: &RequestContext<'_>,
     view: &ReadView,
@@ -97,6 +97,9 @@ pub(super) fn write_to(
     inputs: &CheckedInputs,
     node: &Node,
 ) -> Result<Vec<ValueChange>, DomainError> {
+    if !inputs.has("custom_fields") {
+        return Ok(Vec::new());
+    }
     let containers = custom_field_view::field_containers(view, node.gid, node.ty);
     let containers: Vec<Gid> = containers.collect();
     write(

@@ -21,7 +21,6 @@ use workgraph_core::model::resources::task;
 use workgraph_core::model::validate::InputValue;
 use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::{custom_field_rules, story_rules};
-use workgraph_core::storage::custom_field_view;
 use workgraph_core::storage::{
     EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
@@ -215,9 +214,7 @@ fn change(
     write(call, view, &mut draft, inputs)?;
     let before = node.raw("external");
     task_external::write(call, &mut work, &mut draft, before, inputs, workspace)?;
-    let projects: Vec<Gid> = custom_field_view::field_containers(view, node.gid, node.ty).collect();
-    let values = node.raw("custom_fields");
-    let changed = task_values::write(call, view, &mut draft, inputs, values, &projects)?;
+    let changed = task_values::write_to(call, view, &mut draft, inputs, node)?;
     let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
     if let Some(assignee) = assignee
         && draft.changed(task::ASSIGNEE)

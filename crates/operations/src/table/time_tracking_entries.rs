@@ -97,7 +97,7 @@ impl RecordFamily for Entries {
         for gid in named_categories(fields) {
             let category = view.node(gid);
             if category.is_some_and(|node| node.get(time_tracking::CATEGORY_IS_ARCHIVED))
-                && view.link(draft.gid, rel::TIME_CATEGORIES, gid).is_none()
+                && (draft.is_new() || view.link(draft.gid, rel::TIME_CATEGORIES, gid).is_none())
             {
                 let reason = format_args!("Archived time tracking category: {gid}");
                 return Err(DomainError::field("categories", reason));
