@@ -1,4 +1,4 @@
-//! The rows of which instructions are counted.
+//! Rows whose instructions are counted.
 
 use crate::bench_rows::Bound;
 
@@ -12,14 +12,15 @@ pub(crate) struct CountRow {
     pub(crate) connections: usize,
     /// Number of requests that are counted.
     pub(crate) requests: u64,
-    /// Number of parts in which they are counted. The part with the fewest instructions is taken: the others have what the server did
-    /// besides, such as opening a connection to its database. Requests that differ much from each other are one part.
+    /// Number of parts in which the requests are counted. The part with the fewest instructions is used, since the others
+    /// include further work of the server, such as opening a connection to its database. Requests that differ much from each
+    /// other form one part.
     pub(crate) parts: u64,
-    /// Most that a count may differ from the expected one, in thousandths.
+    /// Maximum difference between a count and the expected one, in thousandths.
     pub(crate) tolerance: u64,
-    /// Most instructions of a request in a shipped build on a graph of 100,000 tasks.
+    /// Maximum number of instructions of a request in a shipped build on a graph of 100,000 tasks.
     pub(crate) floor: u64,
-    /// Number of instructions that is aimed at.
+    /// Target number of instructions.
     pub(crate) aim: u64,
     /// True if it is counted in a quick run, too.
     pub(crate) is_quick: bool,

@@ -88,7 +88,7 @@ impl<'b> RequestBody<'b> {
     }
 }
 
-/// Returns the next piece of a body, and notes whether it had to wait for the client.
+/// Returns the next piece of a body, and records whether it had to wait for the client.
 async fn next(
     source: &mut dyn BodySource,
     has_waited: &mut bool,

@@ -18,7 +18,7 @@ pub struct CostInputs {
     pub edges: u32,
     /// Number of requested fields beyond the default ones of an object.
     pub extra_fields: u32,
-    /// Number of steps taken to find and read the objects, of some hundred nanoseconds each, even for objects that the
+    /// Number of steps taken to find and read the objects, of about a hundred nanoseconds each, even for objects that the
     /// reply does not show.
     pub steps: u64,
 }

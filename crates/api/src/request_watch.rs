@@ -40,12 +40,12 @@ pub struct UnknownInput {
 /// Watch over requests. Without one no request has a fault, and what no operation knows is ignored.
 #[async_trait]
 pub trait RequestWatch: Send + Sync {
-    /// Returns the fault of a request that its limits admit; `None` if it goes on. The request holds its permits as long as this
-    /// takes.
+    /// Returns the fault of a request that its limits have admitted, or `None` to let it continue. The request holds its
+    /// permits for as long as this takes.
     async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault>;
 
-    /// Takes the names in a request, or in an action of a batch, that its operation does not know. Returns the message with which
-    /// it is refused; `None` if they are ignored.
+    /// Examines the names that an operation does not know, in a request or in an action of a batch. Returns the message to
+    /// refuse it with, or `None` to ignore the names.
     fn refuse_unknown(&self, unknown: &[UnknownInput]) -> Option<String>;
 
     /// Takes the body of a request that has ended, as far as it was read.

@@ -116,7 +116,7 @@ pub struct InspectionReport {
     pub unnamed_findings: usize,
 }
 
-/// Most findings that are listed; more are only counted.
+/// Maximum number of findings that are listed; more are only counted.
 const NAMED: usize = 100;
 
 /// Inspector that reads a log row by row.

@@ -20,7 +20,7 @@ pub enum InterruptReason {
 
 /// Decides whether work continues. One thread checks it at a time.
 pub trait Interrupt: fmt::Debug + Send + Sync {
-    /// Counts steps, of some hundred nanoseconds each, and returns an error if the work must stop.
+    /// Counts steps, of about a hundred nanoseconds each, and returns an error if the work must stop.
     ///
     /// # Errors
     /// The reason to stop.
@@ -32,7 +32,7 @@ pub trait Interrupt: fmt::Debug + Send + Sync {
         Poll::Ready(())
     }
 
-    /// Notes the gid of the user for whom the work is done, once it is known. Users take turns with long work.
+    /// Records the gid of the user for whom the work is done, once it is known. Users take turns with long work.
     fn note_user(&self, _user: u64) {}
 }
 

@@ -33,10 +33,10 @@ pub struct Search {
     pub workspace: usize,
     /// Queries, in the order of their matches.
     pub queries: Vec<SearchQuery<usize>>,
-    /// Most matches.
+    /// Maximum number of matches.
     pub limit: usize,
-    /// Most index entries that each way of finding matches reads, including those that do not match or that the viewer cannot
-    /// see. A query that reaches it ends with the matches found so far.
+    /// Maximum number of index entries that each way of finding matches reads, including those that do not match or that the
+    /// viewer cannot see. A query that reaches it ends with the matches found so far.
     pub cap: usize,
     /// Amount that is read in one way before another is tried; usually [`SearchEffort::USUAL`].
     pub effort: SearchEffort,
@@ -45,21 +45,21 @@ pub struct Search {
 /// Amount that is read in one way before another is tried. The matches do not depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SearchEffort {
-    /// Most candidates of each condition that are read before the order is tried.
+    /// Maximum number of candidates of each condition that are read before the order is tried.
     pub probe: usize,
-    /// The same for the lists of what people are responsible for, if they have the values of the order: then candidates are sorted
-    /// without their index entries.
+    /// The same maximum for lists of what people are responsible for, if the lists have the values of the order: such
+    /// candidates are sorted without their index entries.
     pub probe_ranked: usize,
-    /// Most candidates that are sorted at once if their index entries must be read first. With more candidates, a scan in order
-    /// may find enough matches sooner.
+    /// Maximum number of candidates that are sorted at once if their index entries must be read first. With more candidates,
+    /// a scan in order may find enough matches sooner.
     pub sort: usize,
     /// Number of index entries that are scanned in order before more candidates are gathered; fewer if hardly any of the first
     /// ones match.
     pub trial_scan: usize,
     /// Number of candidates of one condition that are gathered before a longer scan is tried.
     pub gather: usize,
-    /// Fewest candidates for which another condition's list is read to exclude some; the index entries of fewer are read in less
-    /// time.
+    /// Minimum number of candidates for which the list of another condition is read to exclude some. The index entries of
+    /// fewer candidates are faster to read.
     pub narrow: usize,
     /// Number of index entries that are scanned in order before candidates of a condition are
     /// gathered up to the search's cap.

@@ -104,9 +104,9 @@ pub struct EventQuery {
     pub about: Gid,
     /// Sequence number after which the commits begin.
     pub after: Seq,
-    /// Most commits to return.
+    /// Maximum number of commits to return.
     pub limit: usize,
-    /// Most commits to look at.
+    /// Maximum number of commits to look at.
     pub scan: usize,
 }
 

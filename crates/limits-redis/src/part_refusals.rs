@@ -8,7 +8,8 @@ const SPAN_MS: u64 = 10_000;
 /// Minimum number of meaningful decisions in a span.
 const DECISIONS_MIN: u64 = 20;
 
-/// Decisions in which the part of this process was used, in the current span and the previous one.
+/// Counts of the decisions made with this process's part of the quotas, in the current span and the
+/// previous one.
 #[derive(Debug, Default)]
 pub(crate) struct PartRefusals(Mutex<Spans>);
 

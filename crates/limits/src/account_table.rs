@@ -8,8 +8,8 @@ use crate::limiter_account::LimiterAccount;
 use crate::rules::Rules;
 use crate::sync::{Mutex, MutexGuard, SHARDS, lock};
 
-/// Minimum number of accounts at which a shard sweeps itself. Otherwise it does so when it would grow beyond twice the
-/// number left by the last sweep.
+/// Number of accounts below which a shard never sweeps itself. Above it, a shard sweeps when it would grow beyond twice the
+/// number that the last sweep left.
 const SMALLEST: usize = 64;
 
 /// Number of accounts allocated together; they stay at the same address.

@@ -261,8 +261,8 @@ impl<K> LimiterAccount<K> {
             .with_usage(self.usage(rules, request, limit))
     }
 
-    /// Returns the wait for the client: that of the same request after this one was counted, to which every limit may
-    /// contribute.
+    /// Returns the wait for the client: the wait of the same request now that this one was counted. Every limit may
+    /// contribute to it.
     fn longest(&self, rules: &Rules, request: &AdmissionRequest<'_, K>) -> u64 {
         let now = self.last;
         let mut longest = 0;

@@ -120,7 +120,7 @@ impl WindowLength {
         now >> self.shift
     }
 
-    /// Returns the milliseconds of an age in ticks.
+    /// Converts an age from ticks to milliseconds.
     pub(crate) fn age(self, ticks: u32) -> u64 {
         u64::from(ticks) << self.shift
     }

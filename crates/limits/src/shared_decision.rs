@@ -30,7 +30,7 @@ pub struct AdmissionFigures {
     pub credits: Option<u32>,
     /// Time in which a cost quota is regained, in milliseconds.
     pub cost_length_ms: u64,
-    /// Most credits that one settlement takes.
+    /// Maximum number of credits that one settlement takes.
     pub cost_ceiling: u32,
     /// True if the cost quota is in shadow mode.
     pub cost_shadow: bool,

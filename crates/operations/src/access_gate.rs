@@ -37,7 +37,7 @@ pub fn may_join(view: &ReadView, node: &Node) -> Result<Level, DomainError> {
     Ok(view.level(node.gid))
 }
 
-/// Returns the level of new members for whom no other is given: the usual one, but at most the caller's.
+/// Returns the access level of new members if none is given: the default of the object, but at most the caller's own level.
 #[must_use]
 pub fn joining_level(view: &ReadView, node: &Node, sharing: &Sharing) -> Level {
     let word = node.get(sharing.default);
@@ -45,7 +45,7 @@ pub fn joining_level(view: &ReadView, node: &Node, sharing: &Sharing) -> Level {
     gate::joining_level(usual.unwrap_or(Level::Viewer), view.level(node.gid))
 }
 
-/// Returns the usual level of new members in a draft.
+/// Returns the access level that a draft gives to new members by default.
 #[must_use]
 pub fn usual_level(draft: &Draft, sharing: &Sharing) -> Level {
     let word = draft.get(sharing.default);

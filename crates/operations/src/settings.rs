@@ -34,7 +34,7 @@ pub struct ApiSettings {
     pub upload_max: u64,
     /// The deepest nesting of a JSON body.
     pub depth_max: usize,
-    /// Most bytes of the records in one reply, or in all actions of a batch together.
+    /// Maximum size in bytes of the records in one reply, or in all actions of a batch together.
     pub reply_max: usize,
     /// The most unfinished jobs of one user. `Api::set_jobs_per_user_max` replaces it.
     pub jobs_per_user_max: u32,
@@ -53,9 +53,9 @@ pub struct ApiSettings {
 /// Settings of the space for attached files.
 #[derive(Clone, Copy, Debug)]
 pub struct AttachmentSettings {
-    /// Most bytes of all files of one user; `None` for no quota.
+    /// Maximum size in bytes of all files of one user; `None` for no quota.
     pub user_quota: Option<u64>,
-    /// Most bytes of all files of one workspace; `None` for no quota.
+    /// Maximum size in bytes of all files of one workspace; `None` for no quota.
     pub workspace_quota: Option<u64>,
     /// Bytes that stay free on the disk of the files: uploads that would need them are refused.
     pub disk_reserve: u64,

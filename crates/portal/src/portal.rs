@@ -42,8 +42,7 @@ pub struct PortalSettings {
     pub oob_without_pkce: bool,
     /// Calls of `/-/token_info` per minute and address; `None` for no limit.
     pub token_info_per_minute: Option<u32>,
-    /// Failed sign-ins per minute and address, and likewise failed authentications of apps; `None` for
-    /// no limit.
+    /// Failed sign-ins per minute and address and, counted separately, failed authentications of apps; `None` for no limit.
     pub failures_per_minute: Option<u32>,
     /// Failed sign-ins per minute and account from unknown browsers; `None` for no limit.
     pub account_failures_per_minute: Option<u32>,

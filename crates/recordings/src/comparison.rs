@@ -114,7 +114,7 @@ impl Comparison {
     }
 }
 
-/// Returns a difference with the request to whose reply it belongs.
+/// Returns a difference, together with the request whose reply has it.
 fn difference(index: usize, exchange: &RecordedExchange, found: ReplyDifference) -> Difference {
     Difference {
         entry: index + 1,

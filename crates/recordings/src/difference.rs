@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Most characters of a value that a difference shows.
+/// Maximum number of characters of a value that a difference shows.
 const SHOWN_MAX: usize = 120;
 
 /// Kind of a difference.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdentifierMapping {
     identifiers: BTreeMap<String, String>,
-    /// Recorded identifier that each one of the other server stands for.
+    /// Recorded identifiers, by the identifiers of the other server that stand for them.
     recorded: BTreeMap<String, String>,
     tokens: BTreeMap<String, String>,
 }
@@ -32,12 +32,12 @@ impl IdentifierMapping {
             .map(String::as_str)
     }
 
-    /// Returns the recorded identifier for which one of the other server stands.
+    /// Returns the recorded identifier that an identifier of the other server stands for.
     pub(crate) fn recorded_for(&self, new: &str) -> Option<&str> {
         self.recorded.get(new).map(String::as_str)
     }
 
-    /// Learns what stands for a recorded identifier. What is known stays, and one identifier stands for one only.
+    /// Learns which identifier stands for a recorded one. Known pairs stay, and an identifier belongs to at most one pair.
     pub(crate) fn learn_identifier(&mut self, recorded: &str, new: &str) {
         let is_known = self.identifiers.contains_key(recorded) || self.recorded.contains_key(new);
         if !is_known && !recorded.is_empty() {

@@ -223,7 +223,8 @@ impl<'a> ReplyComparison<'a> {
         self.add(pointer, DifferenceKind::Identifier, recorded, came);
     }
 
-    /// Returns true if a text agrees with the recorded one, with the identifiers that stand here for those in it.
+    /// Returns true if a text agrees with the recorded one after the recorded identifiers are replaced by those of the other
+    /// server.
     fn means_same(&self, recorded: &str, came: &str) -> bool {
         recorded == came
             || self.mapping.of(recorded) == Some(came)

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::difference::Difference;
 
-/// Most differences that a report keeps; all are counted.
+/// Maximum number of differences that a report keeps; all are counted.
 pub const DIFFERENCES_MAX: usize = 100;
 
 /// Outcome of a comparison.

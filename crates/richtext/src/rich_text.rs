@@ -1,10 +1,10 @@
 //! Rich texts, their profiles, and the objects that they link to.
 
-/// Most bytes of a rich text, as sent and as stored.
+/// Maximum size in bytes of a rich text, as sent and as stored.
 pub const MAX_BYTES: usize = 64 * 1024;
-/// Most objects that a rich text links to; further ones are shown as private links to all readers.
+/// Maximum number of objects that a rich text links to; further ones are shown as private links to all readers.
 pub const LINKS_MAX: usize = 100;
-/// Most levels of nested tags, `<body>` included.
+/// Maximum number of levels of nested tags, `<body>` included.
 pub const MAX_DEPTH: usize = 32;
 
 /// Kind of a rich text, which determines the tags it may use.

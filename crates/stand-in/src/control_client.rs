@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StandInError {
-    /// The address of the stand-in or a path is none.
+    /// The address of the stand-in, or a path, is not valid.
     #[error("{url}: not an address such as http://127.0.0.1:8080")]
     Address {
         /// Text in place of an address.

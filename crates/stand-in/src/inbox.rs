@@ -17,10 +17,10 @@ impl Inbox<'_> {
         format!("{}/-/inbox/{}", self.world.auth_url, self.name)
     }
 
-    /// Lets it answer a status, so many times or always.
+    /// Makes the inbox answer with a status, `times` times or always.
     ///
     /// # Errors
-    /// Fails if the status is none.
+    /// Fails if the status is not valid.
     pub async fn answer(self, status: u16, times: Option<u64>) -> Result<(), StandInError> {
         let sent = json!({ "answer": status, "times": times });
         let path = format!("inbox/{}", self.name);

@@ -14,7 +14,7 @@ use ureq::http::Method;
 pub struct World {
     server_url: String,
     address: WorldAddress,
-    /// World as the stand-in shows it.
+    /// JSON record of the world, as the stand-in returned it.
     json: Value,
 }
 

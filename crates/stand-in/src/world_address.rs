@@ -70,7 +70,7 @@ impl WorldAddress {
 /// Reads a method.
 ///
 /// # Errors
-/// Fails if it is none.
+/// Fails if the text is not a method.
 pub(crate) fn parse_method(method: &str, url: &str) -> Result<Method, StandInError> {
     let parsed = method.parse();
     parsed.map_err(|_| StandInError::Address {

@@ -46,7 +46,7 @@ impl WorldBuilder {
         self.from(world.id())
     }
 
-    /// Begins with `demo`, `empty`, or everything of the world with an id.
+    /// Begins with the content `demo` or `empty`, or with everything that the world with this id has.
     pub fn from(self, content: &str) -> Self {
         self.with("from", content.into())
     }

@@ -32,7 +32,7 @@ impl WorldClock<'_> {
     /// Moves the clock by a period, such as `25h`. Returns where it stands, what is due next, and what happened on the way.
     ///
     /// # Errors
-    /// Fails if the period is none.
+    /// Fails if the period is not valid.
     pub async fn advance(self, period: &str) -> Result<Value, StandInError> {
         self.change(json!({ "advance": period })).await
     }

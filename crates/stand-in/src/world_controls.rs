@@ -50,7 +50,7 @@ impl WorldFaults<'_> {
         Ok(items(self.0.control("GET", "faults", None).await?))
     }
 
-    /// Lets the requests go on that a fault holds.
+    /// Releases the requests that a fault holds.
     ///
     /// # Errors
     /// Fails if no fault has this id.

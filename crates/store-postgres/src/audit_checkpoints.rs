@@ -20,7 +20,7 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStoreError;
 
-/// Most rows that are dropped at once, so that one transaction does not take long.
+/// Maximum number of rows that are dropped at once, so that one transaction does not take long.
 const ROUND: i64 = 10_000;
 /// Rows that an inspection reads at once.
 const CHUNK: i64 = 5_000;

@@ -27,8 +27,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 /// Number of comparisons of two connections: by chance, those of a busy pooler can differ.
 const POOLER_CHECKS: usize = 3;
 
-/// Most connections of the writer: one that commits, one that prepares the next commit, and one to replace another that broke or
-/// is being rolled back.
+/// Maximum number of connections of the writer: one that commits, one that prepares the next commit, and one to replace
+/// another that broke or is being rolled back.
 const WRITERS: usize = 3;
 
 /// Time between two attempts to take a connection if the server accepts no more, and this node has none.
@@ -48,7 +48,7 @@ pub struct DatabaseOptions {
     pub url: String,
     /// Name of this node in the server's list of connections.
     pub node: String,
-    /// Most connections, at least 2; up to three of them write.
+    /// Maximum number of connections, at least 2; up to three of them write.
     pub connections: usize,
     /// Longest time to wait for a connection, free or new.
     pub connect_timeout: Duration,

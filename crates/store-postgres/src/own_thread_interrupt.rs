@@ -3,8 +3,8 @@ use crate::deadline::Deadline;
 use std::sync::Arc;
 use workgraph_core::{Interrupt, InterruptReason, MaybeInterrupt};
 
-/// Interrupt of work on a thread on which no request waits: the work may take any number of steps there, until its deadline, or
-/// until its caller has gone.
+/// Interrupt of work on a thread that no request waits on: the work may take any number of steps, until its deadline passes
+/// or its caller goes away.
 #[derive(Debug)]
 pub(crate) struct OwnThreadInterrupt {
     caller: Arc<dyn Interrupt>,

@@ -21,7 +21,7 @@ macro_rules! owned_params {
 }
 pub(crate) use owned_params;
 
-/// Most rows of one statement that writes arrays.
+/// Maximum number of rows of one statement that writes arrays.
 pub(crate) const ROWS_MAX: usize = 4_096;
 
 /// Returns one value of each row, as an array.

@@ -6,8 +6,9 @@
 //!                 the stamp: now at 9; 8 and 9 touched these keys        they are the facts; the others are lacking
 //! ```
 //!
-//! A key that no commit between two states has touched has the same value in both, and in each state between them. So loads need
-//! no snapshot, whose begin and end would cost two more statements for each load, and one more trip for its connection.
+//! A key that no commit between two states has touched has the same value in both, and in each state between them. So loads
+//! need no snapshot, which would cost each load two more statements, to begin and to end it, and one more trip for its
+//! connection.
 use crate::database::{Connection, Database};
 use crate::database_error::DatabaseError;
 use crate::deadline::Deadline;

@@ -16,11 +16,11 @@ use tokio_postgres::types::ToSql;
 use workgraph_core::engine::waves::FactCache;
 use workgraph_core::storage::Seq;
 
-/// Most look-ups of one trip.
+/// Maximum number of look-ups of one trip.
 const BATCH: usize = 256;
-/// Most look-ups in the queue; if it is full, callers wait for room.
+/// Maximum number of look-ups in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
-/// Most trips under way. With two of them, one is answered while the next is collected.
+/// Maximum number of trips under way. With two of them, one is answered while the next is collected.
 const TRIPS: usize = 2;
 
 /// Result of a look-up.

@@ -37,7 +37,7 @@ pub(crate) struct PgTransaction<'c> {
     pending: Vec<PendingStatement<'c>>,
     /// Statements that are noted, or sent together.
     pub(crate) wave: Option<Wave>,
-    /// Last commit that a read-only transaction shows, after it was read.
+    /// Last commit that a read-only transaction shows; `None` before it was read.
     pub(crate) shown: Option<Seq>,
     /// Locked row of a transaction that writes; `None` before the lock and in one that reads.
     pub(crate) state: Option<StoreState>,

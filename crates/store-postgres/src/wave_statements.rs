@@ -131,12 +131,12 @@ pub(crate) struct Wave {
     /// Position of each statement in the lists.
     pub(crate) positions: HashMap<Read, usize>,
     pub(crate) reads: Vec<Read>,
-    /// Rows of each statement; empty while statements are noted.
+    /// Rows of each statement; empty while statements are collected.
     pub(crate) rows: Vec<Rows>,
 }
 
 impl Wave {
-    /// Returns the rows of a statement, or notes it.
+    /// Returns the rows of a statement. If the statement is new, adds it to the wave and returns no rows.
     pub(crate) fn answer(&mut self, read: Read) -> Rows {
         match self.positions.get(&read) {
             Some(at) => self.rows.get(*at).cloned().unwrap_or_default(),

@@ -22,9 +22,9 @@ use workgraph_core::storage::{
     Changes, DecisionReads, FactKey, GraphStoreError, ReadQuery, ReadView, Seq, TouchLog, ViewerKey,
 };
 
-/// Most attempts of one load, with facts from trips or from the cache.
+/// Maximum number of attempts of one load, with facts from trips or from the cache.
 pub(crate) const ATTEMPTS_MAX: usize = 8 * WAVES_MAX;
-/// Most commits whose touched keys are read; a cache that is further behind starts again empty.
+/// Maximum number of commits whose touched keys are read; a cache that is further behind starts again empty.
 const TOUCHED_COMMITS_MAX: usize = 1_000;
 /// The last commit, and the keys that commits after a given one touched, all of one state.
 pub(crate) const TOUCHED_SINCE: &str = "SELECT s.seq, j.seq, j.touched FROM store_state s LEFT JOIN \

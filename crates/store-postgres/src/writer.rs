@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, oneshot};
 use workgraph_core::engine::waves::FactCache;
 use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
-/// Most jobs in the queue; if it is full, callers wait for room.
+/// Maximum number of jobs in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 
 /// Handle of the writer's thread, which ends after this is dropped and the jobs in the queue are done.

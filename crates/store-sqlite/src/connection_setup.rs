@@ -28,7 +28,8 @@ const WITHOUT_LOCKS: &CStr = c"unix-none";
 /// [`single_connection`](Self::single_connection).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoreOptions {
-    /// Most connections that read at the same time; 0 means two more than there are cores. They are opened on first use.
+    /// Maximum number of connections that read at the same time; 0 means two more than there are cores. They are opened on
+    /// first use.
     pub readers: usize,
     /// True if a separate thread copies the write-ahead log into the database. Without it the log grows until the store
     /// is closed.
@@ -37,8 +38,9 @@ pub struct StoreOptions {
     pub checkpoint_bytes: u64,
     /// Bytes of write-ahead log after which the writer waits until all of it is copied, so that it starts over.
     pub wal_limit_bytes: u64,
-    /// Most bytes of the file that are mapped into memory, per connection: address space, not memory. A default build of SQLite
-    /// maps at most 2 GiB, and reads the rest; `-DSQLITE_MAX_MMAP_SIZE`, as in `.cargo/config.toml`, raises that to 1 TiB.
+    /// Maximum number of bytes of the file that are mapped into memory, per connection: address space, not memory. A default
+    /// build of SQLite maps at most 2 GiB, and reads the rest; `-DSQLITE_MAX_MMAP_SIZE`, as in `.cargo/config.toml`, raises
+    /// that to 1 TiB.
     pub mmap_bytes: u64,
     /// Kibibytes of page cache, per connection.
     pub cache_kib: u32,

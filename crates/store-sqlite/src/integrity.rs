@@ -13,7 +13,7 @@ use workgraph_core::model::resources::{membership, section};
 use workgraph_core::search::is_searchable;
 use workgraph_core::storage::custom_field_index::ValueIndexEntry;
 
-/// Most problems that are listed; more are only counted.
+/// Maximum number of problems that are listed; more are only counted.
 const NAMED: usize = 100;
 
 /// Problems found so far.

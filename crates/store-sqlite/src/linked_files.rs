@@ -65,7 +65,8 @@ fn broken(files: &StorePaths, error: &io::Error) -> GraphStoreError {
     GraphStoreError::Failed(format!("{}: {error}", files.database.display()))
 }
 
-/// Links a database that nobody writes, and copies its log. The database comes last, so that a copy without it is none.
+/// Links a database that nobody writes, and copies its log. The database comes last: a copy without it does not count as
+/// one.
 fn link(from: &StorePaths, to: &StorePaths) -> io::Result<CopyMethod> {
     if let Some(existing) = to.existing() {
         let exists = format!("{} exists already", existing.display());

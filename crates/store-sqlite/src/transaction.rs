@@ -24,7 +24,7 @@ pub(crate) struct SqliteTransaction<'c> {
     names: Vec<Sql>,
     /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
     pub(crate) reading: bool,
-    /// Last commit that the transaction shows: in one that reads, after it was read; in one that writes, after it has made a
+    /// Last commit that the transaction shows; `None` until a reading transaction has read it, or a writing one has made a
     /// commit.
     pub(crate) last: Option<Seq>,
     /// Caches at the state that a reading transaction shows, or at the state before a writing one; in the latter they are valid

@@ -23,11 +23,11 @@ use workgraph_auth::AuthStoreError;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError, TouchLog};
 
-/// Most change sets that share one commit.
+/// Maximum number of change sets that share one commit.
 const BATCH: usize = 256;
 /// Error of a caller after the writer has ended.
 const CLOSED: &str = "the store is closed";
-/// Most change sets in the queue; if it is full, callers wait for room.
+/// Maximum number of change sets in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 
 /// Way of jobs into the database.

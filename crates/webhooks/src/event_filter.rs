@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 use std::fmt;
 use thiserror::Error;
 
-/// Most filters of a webhook.
+/// Maximum number of filters of a webhook.
 pub const FILTERS_MAX: usize = 50;
-/// Most fields of a filter.
+/// Maximum number of fields of a filter.
 pub const FIELDS_MAX: usize = 50;
 
 /// The allowed values of `action`.

@@ -80,9 +80,9 @@ pub struct DeliveryLogEntry {
 /// Limits on the number of webhooks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WebhookLimits {
-    /// Most webhooks on one object, of all apps.
+    /// Maximum number of webhooks on one object, of all apps.
     pub per_resource: u64,
-    /// Most webhooks of one user with one app.
+    /// Maximum number of webhooks of one user with one app.
     pub per_owner: u64,
 }
 

@@ -23,7 +23,7 @@ pub const BACKOFF: [Duration; 6] = [
     Duration::from_secs(1800),
     Duration::from_secs(3600),
 ];
-/// Most characters of a failure message that are stored.
+/// Maximum number of characters of a failure message that are stored.
 pub const FAILURE_CHARS_MAX: usize = 1000;
 
 /// Position in the journal up to which events were delivered.

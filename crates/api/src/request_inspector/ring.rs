@@ -91,7 +91,7 @@ impl InspectorShard {
         }
     }
 
-    /// Drops the entries of dropped requests, once there are as many as of the others.
+    /// Drops the entries of dropped requests once they outnumber the other entries.
     fn compact_order(&mut self) {
         if self.order.len() <= 2 * self.count + 64 {
             return;

@@ -1,8 +1,8 @@
-//! The laws of the token lifecycle, over long random runs: everything that apps, users, owners and
-//! time do to tokens, through the endpoints, against a model that is simple enough to be trusted.
+//! Laws of the token lifecycle. Long random runs do everything to tokens that apps, users, owners and time can, through the
+//! endpoints, and compare the outcome with a model that is simple enough to trust.
 //!
-//! The model revokes immediately where the store uses the token context: where the store writes one row
-//! and looks up the rest, the model walks all tokens and marks them. So the two share no reasoning.
+//! The two share no reasoning: the store writes one row and works out the state of a token in its context when it looks the
+//! token up; the model walks all tokens at once and marks those that are revoked.
 mod law_steps;
 
 use std::time::{Duration, SystemTime};

@@ -10,8 +10,8 @@ use crate::model::resources::task;
 use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord};
 
-/// Most tasks that the commit that deletes a project also deletes. Cleanup steps delete the rest ([`crate::jobs::cleanup`]), so
-/// the size of a commit does not depend on the project.
+/// Maximum number of tasks that the commit that deletes a project also deletes. Cleanup steps delete the rest
+/// ([`crate::jobs::cleanup`]), so the size of a commit does not depend on the project.
 const AT_ONCE: usize = 500;
 
 /// Abandons the first tasks of a project that is about to be trashed.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Most bytes of a client's `User-Agent` that are kept.
+/// Maximum number of bytes of a client's `User-Agent` that are kept.
 const AGENT_MAX: usize = 256;
 
 /// Returns a node after the changes, or from the store if they do not write it.

@@ -86,7 +86,7 @@ impl RowKeyset {
 const START: i64 = i64::MIN;
 /// Steps of a hidden row, besides the one of each row: it was read in full, like a shown row.
 const FILTERED: usize = 3;
-/// Most rows read at once.
+/// Maximum number of rows read at once.
 const CHUNK_MAX: usize = 512;
 
 /// Reads the page into the view.

@@ -1,4 +1,4 @@
-//! A snapshot that notes the keys of everything that is read from it.
+//! A snapshot that records the keys of everything that is read from it.
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::{Edge, Seq};
 use crate::model::gid::Gid;
@@ -36,7 +36,7 @@ impl<'s> TrackedSnapshot<'s> {
         self.keys
     }
 
-    /// Notes that a node was read, unless it was the last thing that was noted.
+    /// Records that a node was read, unless that was the last thing recorded.
     fn note_node(&mut self, gid: Gid) {
         let key = FactKey::node(gid);
         if self.keys.last() != Some(&key) {

@@ -54,5 +54,5 @@ pub use guesses::{commit_guesses, load_guesses};
 pub use overlay::Overlay;
 pub use pending_commits::PendingCommits;
 
-/// Most waves of one load or commit.
+/// Maximum number of waves of one load or commit.
 pub const WAVES_MAX: usize = 12;

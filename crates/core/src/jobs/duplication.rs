@@ -32,7 +32,7 @@ use copier::Copier;
 use relations::Branch;
 use serde::{Deserialize, Serialize};
 
-/// Most dependencies and dependents of a task, together.
+/// Maximum number of dependencies and dependents of a task, together.
 pub const TIES_MAX: usize = 30;
 
 /// Kind of a copy, by the types of original and copy.

@@ -46,7 +46,7 @@ use serde::{Deserialize, Serialize};
 use template_instantiation::TemplateInstantiation;
 use tree_export::TreeExport;
 
-/// Most objects that one step creates.
+/// Maximum number of objects that one step creates.
 pub const STEP_OBJECTS: usize = 100;
 /// Length of a lease, in milliseconds; each checkpoint restarts it.
 pub const LEASE_MS: i64 = 30_000;
@@ -54,7 +54,7 @@ pub const LEASE_MS: i64 = 30_000;
 pub const RENEW_MS: i64 = 10_000;
 /// Time after its start at which an unfinished job fails, in milliseconds.
 pub const DEADLINE_MS: i64 = 3_600_000;
-/// Most claims of a job without a completed step between them.
+/// Maximum number of consecutive claims of a job without a completed step.
 pub const CLAIMS_MAX: u32 = 2;
 /// Pause after a claim without a completed step, before the next claim, in milliseconds: a starting process serves requests
 /// first.
@@ -191,7 +191,7 @@ pub(crate) enum NextStep {
 pub struct JobRequester {
     /// User or service account that asks for the job.
     pub viewer: ViewerKey,
-    /// Most jobs of the user that may be unfinished.
+    /// Maximum number of jobs of the user that may be unfinished.
     pub max_running: u32,
 }
 

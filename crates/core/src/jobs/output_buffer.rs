@@ -5,10 +5,10 @@ use crate::domain_error::{DomainError, DomainErrorKind};
 use crate::projection::projector::{ProjectionCounts, Projector};
 use serde::{Deserialize, Serialize};
 
-/// Number of bytes from which on they are written to the file, even if there are few records.
+/// Number of buffered bytes from which they are written to the file, even if there are few records.
 const UNSENT_MAX: usize = 1 << 20;
 
-/// End of a file, as of the last checkpoint.
+/// Length and checksum of a file at the last checkpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileEnd {

@@ -40,7 +40,7 @@ pub struct TreeExport {
     pub file_node: Gid,
     /// Address of the API, for the links in records.
     pub base_url: String,
-    /// End of the file.
+    /// Length and checksum of the file at the last checkpoint.
     #[serde(rename = "mark")]
     pub file_end: FileEnd,
     /// Number of tasks that were written.

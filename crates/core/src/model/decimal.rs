@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Most characters of a number's text.
+/// Maximum number of characters of a number's text.
 const TEXT_MAX: usize = 400;
 /// Power of ten below which all numbers are; a number below its inverse counts as zero.
 const MAGNITUDE_MAX: i64 = 308;

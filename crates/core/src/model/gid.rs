@@ -178,7 +178,7 @@ impl GidGenerator {
         }
     }
 
-    /// Notes that the lease on the node number was renewed, until a millisecond of the Unix epoch.
+    /// Records that the lease on the node number was renewed, until a millisecond of the Unix epoch.
     pub fn renew(&self, end_ms: u64) {
         self.end.fetch_max(first_slot(end_ms), Ordering::Relaxed);
     }

@@ -427,7 +427,7 @@ pub fn split(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Most references that one list may have.
+/// Maximum number of references that one list may have.
 pub const REFS_MAX: usize = 200;
 
 /// Returns a value for an error message: shortened, with control characters escaped.

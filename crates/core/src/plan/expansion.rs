@@ -9,7 +9,7 @@ use crate::model::registry::{FieldDef, FieldSource, Inclusion, Type, ValueType};
 use crate::model::resources::resource;
 use std::sync::Arc;
 
-/// Most plans for `opt_expand`: one for each path to a record and type that it may have there.
+/// Maximum number of plans for `opt_expand`: one for each path to a record and type that it may have there.
 const PLANS_MAX: usize = 400;
 
 /// Default form of the record that `opt_expand` starts from.

@@ -12,7 +12,7 @@ pub struct UnknownName {
     pub known: Vec<&'static str>,
 }
 
-/// Returns the paths that lead to no field of a type, or of the types that may stand in its place. They are ignored in replies.
+/// Returns the paths that lead to no field of a type or of its variants. Replies ignore such paths.
 #[must_use]
 pub fn unknown_names(ty: Type, names: &FieldPaths) -> Vec<UnknownName> {
     let mut unknown = Vec::new();
@@ -53,7 +53,7 @@ fn find(
     }
 }
 
-/// Returns the fields of types, and of those that may stand in their places.
+/// Returns the fields of types and of their variants.
 fn fields_of(types: &[Type]) -> Vec<&'static FieldDef> {
     let of_type = |ty: &Type| {
         let own = resource(*ty);

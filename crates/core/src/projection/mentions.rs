@@ -38,7 +38,7 @@ pub(crate) struct RenderedText {
     pub(crate) steps: usize,
 }
 
-/// Most objects that the texts of a recipe link to; further ones are shown as private links to all readers.
+/// Maximum number of objects that the texts of a recipe link to; further ones are shown as private links to all readers.
 const RECIPE_LINKS_MAX: usize = 1_000;
 
 /// Bytes of rich text read in about the time of one step.

@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 pub struct Projector<'a> {
     scene: ProjectionContext<'a>,
     out: Vec<u8>,
-    /// Most bytes that the buffer may have; 0 once the work was stopped.
+    /// Maximum number of bytes that the buffer may have; 0 once the work was stopped.
     limit: usize,
     /// Linked records already written: the same bytes are copied.
     written: FxHashMap<(usize, Gid), OutputSpan>,

@@ -15,7 +15,7 @@ use crate::storage::{LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, 
 
 /// Hours of a working week of five days.
 const WEEK_HOURS: i64 = 40;
-/// Most minutes of one allocation; a longer one is cut to this.
+/// Maximum number of minutes of one allocation; a longer one is cut to this.
 const PLANNED_MAX: i64 = 1_000_000_000_000;
 
 /// Kinds of minutes that are stored for each user.

@@ -6,7 +6,7 @@ use crate::model::resources::custom_type;
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
-/// Most statuses of a custom type.
+/// Maximum number of statuses of a custom type.
 const STATUSES_MAX: usize = 50;
 
 /// A status of a new custom type.

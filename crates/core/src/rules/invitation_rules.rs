@@ -22,9 +22,9 @@ use crate::search::{Clause, Search, SearchEffort, SearchLink, SearchQuery, SortO
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
 
-/// Most edges of one kind that are moved in one commit.
+/// Maximum number of edges of one kind that are moved in one commit.
 const EDGES: usize = 1_000;
-/// Most tasks or projects that are moved in one commit.
+/// Maximum number of tasks or projects that are moved in one commit.
 const OBJECTS: usize = 100;
 
 /// Invitation: the invited user, the person that it represents, and the workspace.

@@ -42,7 +42,7 @@ impl StoredFile {
     }
 }
 
-/// Most bytes of all files together; `None` for no quota.
+/// Maximum size in bytes of all files together; `None` for no quota.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileQuotas {
     /// Quota of one user.

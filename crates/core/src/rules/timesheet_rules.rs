@@ -13,7 +13,7 @@ use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// Most entries of a user from the Monday of a week on that are read to change its state.
+/// Maximum number of entries of a user from the Monday of a week on that are read to change its state.
 const ENTRIES_MAX: usize = 1_000;
 
 /// Returns the Monday of the week of a day.

@@ -10,7 +10,7 @@ use crate::storage::change_builder::ChangeBuilder;
 /// The first and the last day of an entry.
 pub type EntryDays = (Option<Date>, Option<Date>);
 
-/// Most entries of a user that are not over.
+/// Maximum number of entries of a user that are not over.
 const ENTRIES_MAX: usize = 200;
 
 /// Writes the days of an entry into the membership of its user, or removes them if the entry has none any more. Entries that are

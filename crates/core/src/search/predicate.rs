@@ -338,7 +338,7 @@ impl ValuePredicate {
         Cow::Owned(Self::Within(vec![(least, most)]))
     }
 
-    /// Returns true if one key belongs to a value that meets the predicate.
+    /// Returns true if this key belongs to a value that meets the predicate.
     pub(crate) fn fits(&self, key: &IndexKey) -> bool {
         match self {
             Self::Set(on) => *on,

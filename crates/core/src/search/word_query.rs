@@ -8,7 +8,7 @@ use crate::model::registry::Type;
 use crate::model::resources::{task, user};
 use crate::model::rich_text_values;
 
-/// Most words that one query should search for.
+/// Maximum number of words that one query should search for.
 pub const WORDS_MAX: usize = 32;
 
 /// Returns the words of a text, in order.
@@ -27,8 +27,8 @@ pub fn split_words(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the words that a text must have to match this one: for a run without blanks only its pairs, and punctuation only if it
-/// stands alone.
+/// Returns the words that a text must have to match this one. A run without blanks contributes only its pairs, and
+/// punctuation counts only if there is nothing else.
 fn wanted_words(text: &str) -> Vec<String> {
     let parts = word_split::parts(text);
     let is_punctuation =

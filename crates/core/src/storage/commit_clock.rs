@@ -6,11 +6,11 @@ use crate::search::is_searchable;
 use crate::storage::Changes;
 use rustc_hash::FxHashMap;
 
-/// Most milliseconds by which instants run ahead of the time of the requests; beyond that they are equal.
+/// Maximum number of milliseconds that instants run ahead of the time of the requests; beyond that, instants are equal.
 const AHEAD_MAX: i64 = 1_000;
 /// A request that is earlier than the one before it by more than this many milliseconds shows that the clock was set back.
 const SET_BACK: i64 = 60_000;
-/// Number of workspaces from which on those are forgotten whose last instant has passed.
+/// Number of workspaces at which those whose last instant has passed are forgotten.
 const WORKSPACES_KEPT: usize = 1_024;
 
 /// Clock of one writer. Its instants keep the order of the commits:

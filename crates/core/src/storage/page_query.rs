@@ -100,7 +100,7 @@ impl ListSource {
     }
 }
 
-/// Most rows that an alphabetical list considers.
+/// Maximum number of rows that an alphabetical list considers.
 pub const ALPHABETICAL_CAP: usize = 2_000;
 
 /// A condition on the rows of a page.
@@ -180,7 +180,7 @@ pub struct PageQuery {
     pub filters: Vec<RowFilter>,
     /// Keyset of the last row of the page before.
     pub after: Option<Vec<i64>>,
-    /// Most rows to return.
+    /// Maximum number of rows to return.
     pub limit: usize,
     /// Bound of the walk: rows committed later are left out; `None` means the last commit.
     pub max_seq: Option<Seq>,

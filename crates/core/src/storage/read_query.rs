@@ -85,7 +85,7 @@ pub struct EdgesOnDays {
     pub days_of: usize,
     /// Keys of the two days in that node.
     pub keys: [&'static str; 2],
-    /// Most edges to read.
+    /// Maximum number of edges to read.
     pub limit: usize,
 }
 
@@ -137,7 +137,7 @@ pub struct ReadQuery {
     pub tracks_reads: bool,
     /// Interrupt of the load, and of the work on its result: see [`ReadView`](super::ReadView).
     pub interrupt: MaybeInterrupt,
-    /// Most bytes that the loaded nodes and edges may take.
+    /// Maximum number of bytes that the loaded nodes and edges may take.
     pub budget: usize,
 }
 

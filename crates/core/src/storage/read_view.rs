@@ -36,7 +36,7 @@ pub struct ReadView {
     pub rows: PageRows,
     /// Interrupt of the work on the view: that of the query.
     pub interrupt: MaybeInterrupt,
-    /// Number of steps of the load, of some hundred nanoseconds each. It depends on query and data, not on the store.
+    /// Number of steps of the load, of about a hundred nanoseconds each. It depends on query and data, not on the store.
     pub steps: u64,
     pub(crate) nodes: FxHashMap<Gid, Arc<Node>>,
     pub(crate) levels: FxHashMap<Gid, Level>,

@@ -50,7 +50,7 @@ pub struct WordScan<'w> {
     pub descending: bool,
     /// Gid after which the scan starts, in that order.
     pub after: Option<Gid>,
-    /// Most nodes to return.
+    /// Maximum number of nodes to return.
     pub limit: usize,
 }
 
@@ -65,7 +65,7 @@ pub struct PrefixList<'w> {
     pub prefix: &'w str,
     /// True if only words of names are searched.
     pub names: bool,
-    /// Most rows to read, those of other words included.
+    /// Maximum number of rows to read, those of other words included.
     pub limit: usize,
 }
 

@@ -312,7 +312,8 @@ fn first_difference(taken: &[TakenStep], other: &[TakenStep]) -> Option<Fault> {
     None
 }
 
-/// Compares the requests with runs in which each is replaced by as many requests as its weight, up to the first refusal.
+/// Compares the requests with a run of single requests, in which each request is repeated as often as its weight, up to the
+/// first refusal.
 fn weights(
     subject: &mut dyn LimiterSubject,
     scenario: &Scenario,

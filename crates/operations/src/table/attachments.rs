@@ -292,7 +292,7 @@ fn create_attachment(
     Ok(Decision::about(work.changes, gid))
 }
 
-/// Returns the app to which a link at an object can be connected.
+/// Returns the app to connect a link with: the app of the request's token.
 fn connecting_app(call: &RequestContext<'_>, parent: &Node) -> Result<u64, DomainError> {
     if parent.ty != Type::Task {
         return Err(DomainError::field(

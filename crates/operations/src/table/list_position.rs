@@ -10,9 +10,9 @@ use workgraph_core::storage::ListPosition;
 pub enum InsertPosition {
     /// The body has no position.
     None,
-    /// First: after null.
+    /// Start of the list: [`InsertInputs::after`] is null.
     First,
-    /// Last: before null.
+    /// End of the list: [`InsertInputs::before`] is null.
     Last,
     /// Before this node.
     Before(Gid),
@@ -43,12 +43,12 @@ impl InsertPosition {
     }
 }
 
-/// Two body fields that give a position in a list; at most one of them may be given.
+/// Two body fields for a position in a list; a body may have at most one of them.
 #[derive(Debug)]
 pub struct InsertInputs {
-    /// The field for the node before which the position is.
+    /// Field that names the node to insert before.
     pub before: Input<Named<Gid>>,
-    /// The field for the node after which the position is.
+    /// Field that names the node to insert after.
     pub after: Input<Named<Gid>>,
 }
 

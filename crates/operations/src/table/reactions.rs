@@ -22,7 +22,7 @@ pub static REACTIONS: &[Operation] = &[computed_list(
     &Description::new(list),
 )];
 
-/// Most characters of an emoji.
+/// Maximum number of characters of an emoji.
 const EMOJI_MAX: u32 = 32;
 /// Skin tones, and the mark that requests the coloured form of a sign.
 const VARIANTS: [char; 6] = [

@@ -72,7 +72,7 @@ pub(super) trait RecordList: Sized + Send + Sync + 'static {
     const ANCHORS: &'static [ListAnchor];
 }
 
-/// Most anchors of a list.
+/// Maximum number of anchors of a list.
 const ANCHORS_MAX: usize = 6;
 
 /// Fills the declarations of anchors up to the maximum number.

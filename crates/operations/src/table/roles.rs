@@ -25,7 +25,7 @@ pub static ROLES: &[Operation] = &[
 
 const RECORD: &str = "/roles/{role_gid}";
 
-/// The family of roles; it is also their list.
+/// Roles, as a family of records and as a list.
 struct Roles;
 
 impl RecordFamily for Roles {

@@ -25,7 +25,7 @@ pub static RULES: &[Operation] = &[action(
 .responds_with(Type::RuleTrigger)
 .paid_only("Rules are not available for free users.")];
 
-/// Most bytes of the data of a run, as JSON.
+/// Maximum size in bytes of the data of a run, as JSON.
 const DATA_MAX: usize = 10_000;
 
 const RESOURCE: Input<Named<Gid>> = Input::gid(

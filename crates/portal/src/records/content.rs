@@ -268,7 +268,7 @@ fn text(value: &Value) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Returns a value in the form in which it is shown, or `None` if there is nothing to show.
+/// Converts the value of a field to what the page shows, or returns `None` if there is nothing to show.
 fn shown(field: &str, value: &Value) -> Option<RecordValue> {
     match value {
         Value::Bool(true) => Some(RecordValue::Text("Yes".to_owned())),

@@ -239,7 +239,7 @@ impl Fixture {
         Ok(fixture)
     }
 
-    /// Returns the person who creates what says nothing else.
+    /// Returns the person who creates everything that names nobody else.
     ///
     /// # Errors
     /// Fails if there is nobody.

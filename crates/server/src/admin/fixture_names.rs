@@ -28,7 +28,7 @@ pub(crate) struct FixtureNames {
 }
 
 impl FixtureNames {
-    /// Returns no names, at the time from which days are counted.
+    /// Creates an empty set of names. Days are counted from `now`.
     pub(crate) const fn new(now: SystemTime) -> Self {
         Self {
             gids: BTreeMap::new(),

@@ -23,7 +23,7 @@ pub(crate) struct FixtureObjects<'a> {
 }
 
 impl<'a> FixtureObjects<'a> {
-    /// Returns no objects yet; `first` is the address of the person who creates what says nothing else.
+    /// Returns no objects yet; `first` is the address of the person who creates everything that names nobody else.
     pub(crate) fn new(service: &'a AdminService, first: &str) -> Self {
         Self {
             service,

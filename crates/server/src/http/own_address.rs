@@ -42,7 +42,7 @@ impl OwnAddress {
         }
     }
 
-    /// Returns the address, with hosts by which it is reached over https though the requests come without it.
+    /// Returns the address with the hosts that are reached over https although their requests arrive without it.
     pub(crate) fn behind_https(self, https_hosts: Arc<[String]>) -> Self {
         Self {
             https_hosts,

@@ -99,7 +99,7 @@ impl DeliveryFaults {
         })
     }
 
-    /// Returns the time at which the next delivery is due that was kept back.
+    /// Returns the time at which the next delayed delivery is due.
     pub(crate) fn next_due(&self) -> Option<SystemTime> {
         self.kept.lock().iter().filter_map(|kept| kept.due).min()
     }

@@ -196,7 +196,7 @@ impl Faults {
             .collect()
     }
 
-    /// Deletes a fault, or all if no id is given. Requests that it holds go on. Returns false if no fault has this id.
+    /// Deletes a fault, or all if no id is given. Requests that it holds continue. Returns false if no fault has this id.
     pub(crate) fn delete(&self, id: Option<u64>) -> bool {
         let mut state = self.state.lock();
         let gone = match id {
@@ -211,7 +211,7 @@ impl Faults {
         id.is_none() || !gone.is_empty()
     }
 
-    /// Lets the requests go on that a fault holds, and all later ones. Returns false if no fault has this id.
+    /// Releases the requests that a fault holds, and lets all later ones through. Returns false if no fault has this id.
     pub(crate) fn release(&self, id: u64) -> bool {
         let mut state = self.state.lock();
         let Some(fault) = state.faults.get_mut(&id) else {

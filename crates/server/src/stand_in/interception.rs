@@ -39,8 +39,8 @@ pub(crate) struct Interception {
 }
 
 impl Interception {
-    /// Returns the variables of the environment with which a program is intercepted: those of the usual libraries for the proxy and
-    /// for the authorities that are trusted.
+    /// Returns the environment variables that make a program's requests pass through the interception: the variables that
+    /// common libraries read for the proxy and for the trusted authorities.
     pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         let proxy = format!("http://{}", self.address);
         let authority = self.authority.display().to_string();

@@ -78,7 +78,7 @@ fn hints_of(pairs: &str) -> WorldHints {
     }
 }
 
-/// Notes the tokens and the code in a reply of the authorization server.
+/// Records the tokens and the code in a reply of the authorization server.
 pub(crate) fn note_given(path: &str, reply: &Response<ResponseBody>, given: &GivenSecrets) {
     if !path.starts_with(ENDPOINTS) {
         return;
@@ -96,7 +96,7 @@ pub(crate) fn note_given(path: &str, reply: &Response<ResponseBody>, given: &Giv
     }
 }
 
-/// Notes the code in an address to which a browser is sent back.
+/// Records the code in the URL that a browser is redirected to.
 pub(crate) fn note_code(location: &str, given: &GivenSecrets) {
     let query = location.split_once('?').map_or("", |(_, query)| query);
     let query = query.split('#').next().unwrap_or_default();

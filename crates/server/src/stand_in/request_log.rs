@@ -32,7 +32,7 @@ pub(crate) struct LoggedRequest {
     pub(crate) method: String,
     /// Path and query, below the world.
     pub(crate) path: String,
-    /// Name of the operation; empty if it is none.
+    /// Name of the operation; empty if the request matches none.
     pub(crate) operation: &'static str,
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
@@ -296,7 +296,7 @@ impl RequestLog {
         self.0.lock().last
     }
 
-    /// Notes an operation that an app was admitted to.
+    /// Records an operation that an app was admitted to.
     pub(crate) fn note_use(&self, app: u64, operation: &'static str) {
         let mut log = self.0.lock();
         log.used.entry(app).or_default().insert(operation);

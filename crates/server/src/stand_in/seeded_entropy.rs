@@ -22,8 +22,8 @@ pub(crate) async fn in_stream<F: Future>(name: String, future: F) -> F::Output {
     STREAM.scope(name, future).await
 }
 
-/// Returns the name of the stream from which the caller draws; empty outside of requests, jobs and deliveries. What a control
-/// request brings about has a stream of its own.
+/// Returns the name of the caller's stream; empty outside of requests, jobs and deliveries. The effects of a control request
+/// have a stream of their own.
 fn current_stream() -> String {
     let named = STREAM.try_with(String::clone).ok();
     named
@@ -31,8 +31,8 @@ fn current_stream() -> String {
         .unwrap_or_default()
 }
 
-/// Source of random bytes: HMAC-SHA-256 of the stream and the position in it, with a key made from the seed. Who knows the
-/// seed knows all bytes.
+/// Source of random bytes: HMAC-SHA-256 of the stream and the position in it, with a key made from the seed. Anyone who
+/// knows the seed knows all bytes.
 pub(crate) struct SeededEntropy {
     key: hmac::Key,
     positions: Mutex<StreamPositions>,

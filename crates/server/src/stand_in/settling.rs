@@ -1,5 +1,5 @@
-//! The order of requests to a world and of what they bring about: a request comes after the deliveries of the former ones, unless
-//! a receiver is slow, or waits for that very request.
+//! Order of the requests to a world and of their effects: a request waits for the deliveries of earlier requests, unless a
+//! receiver is slow, or itself waits for that very request.
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::time::Duration;
@@ -8,13 +8,13 @@ use tokio::sync::watch;
 /// Maximum time that a request waits for deliveries. A receiver that makes requests before it answers waits this long, once.
 pub(super) const PATIENCE: Duration = Duration::from_millis(250);
 
-/// Requests that have ended, and those of which everything has happened that was due.
+/// Counts of the requests that have ended, and of those whose effects are complete.
 pub(super) struct Settling {
     /// Number of requests that have ended.
     ended: AtomicU64,
     /// Number of ended requests when the world last settled.
     settled: watch::Sender<u64>,
-    /// Number of ended requests for which one that waited has given up.
+    /// Number of ended requests whose effects a later request has stopped waiting for.
     given_up: AtomicU64,
 }
 
@@ -37,13 +37,14 @@ impl Settling {
         self.ended.load(Acquire)
     }
 
-    /// Notes that everything has happened that was due when this number of requests had ended.
+    /// Records that everything is done that was due when this number of requests had ended.
     pub(super) fn note_settled(&self, ended: u64) {
         self.settled
             .send_modify(|settled| *settled = ended.max(*settled));
     }
 
-    /// Waits until what the ended requests brought about has happened, but not longer than `patience`, and not again for the same.
+    /// Waits for the effects of the ended requests, at most for `patience`, and not again for the same requests after giving
+    /// up.
     pub(super) async fn wait(&self, patience: Duration) {
         let ended = self.ended();
         let mut settled = self.settled.subscribe();

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_api::Clock;
 
-/// File that marks a folder as that of a stand-in, whose content each start removes.
+/// Name of the file that marks the folder of a stand-in. Each start removes the content of such a folder.
 pub(crate) const MARK: &str = "stand-in";
 
 /// Folder of a stand-in, which no other process uses as long as this exists.
@@ -21,7 +21,7 @@ pub(crate) struct StandInFolder {
     _mark: File,
 }
 
-/// Refuses a data folder that is that of a stand-in, for a server that is none.
+/// Refuses to run an ordinary server in the data folder of a stand-in.
 ///
 /// # Errors
 /// Fails if the folder has the mark of a stand-in.
@@ -99,10 +99,10 @@ pub(crate) fn allow_open_files() -> Result<()> {
     setrlimit(Resource::Nofile, raised).context("the number of open files can't be raised")
 }
 
-/// Returns the time and the random bytes of the world at the root, and logs what repeats them.
+/// Returns the time and the random bytes of the world at the root, and logs the options that repeat the run.
 ///
 /// # Errors
-/// Fails if the time is none, or the system has no random bytes for a seed.
+/// Fails if the time is not valid, or the system has no random bytes for a seed.
 pub(crate) fn sources(options: &StartOptions, machine: &Arc<WallClock>) -> Result<TestSources> {
     let now = match &options.now {
         Some(text) => parse_time("--now", text)?,

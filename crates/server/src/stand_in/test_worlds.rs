@@ -114,7 +114,7 @@ impl TestWorlds {
         self.worlds.lock().get(&number).cloned()
     }
 
-    /// Returns the world from which a test got a token; the root if it is of none.
+    /// Returns the world that issued a token, or the root if none did.
     pub(crate) fn of_token(&self, token: &str) -> Arc<TestWorld> {
         let worlds = self.worlds.lock();
         // Worlds of one fixture have the same tokens: the newest of them is meant.
@@ -122,8 +122,9 @@ impl TestWorlds {
         Arc::clone(found.unwrap_or(&self.root_world))
     }
 
-    /// Returns the world of a request to the authorization server at the root: that which gave its token or code, or else the newest
-    /// one that began with its app and whose root did not; the root if it is of none.
+    /// Returns the world of a request to the authorization server at the root: the one that issued its token or code, or
+    /// else the newest one that began with its app. Returns the root if no world fits, or if the root began with that app,
+    /// too.
     pub(crate) fn of_hints(&self, hints: &WorldHints) -> Arc<TestWorld> {
         if let Some(given) = &hints.given {
             let found = self.of_token(given);
@@ -260,7 +261,7 @@ impl TestWorlds {
         Ok(made)
     }
 
-    /// Notes that a world is used, and closes the files of the one that was not used for longest if too many are open.
+    /// Records that a world is used, and closes the files of the least recently used one if too many are open.
     pub(crate) fn note_use(&self, test_world: &Arc<TestWorld>) {
         let mut recent = self.recent.lock();
         let number = test_world.number();

@@ -35,7 +35,7 @@ const OWNER_MAX: usize = 512;
 /// Number of pieces of work in all flows that may wait before any further ones are refused.
 const WAITING_MAX: usize = 8_192;
 
-/// Boxed future. It is boxed where it is created; else each future around it would need space for it.
+/// Boxed future. It is boxed where it is created, so that the futures around it need no space for it.
 pub(crate) type BoxFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Threads for long work. They end when this is dropped.

@@ -20,7 +20,8 @@ use workgraph_webhooks::WebhookClient;
 const KEEP_EVERY: Duration = Duration::from_secs(60);
 /// Maximum sleep: commits, ending attempts and due attempts end it earlier.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The same of a node that shares the deliveries with no other, for which only an adjusted clock can make something due unseen.
+/// Maximum sleep of a node that shares the deliveries with no other: only an adjusted clock can make something due without
+/// its notice.
 const LOOK_EVERY_ALONE: Duration = Duration::from_secs(10);
 /// Time after a scan during which commits are collected before the next one, so that many events share a delivery. The
 /// first commit after a pause does not wait.

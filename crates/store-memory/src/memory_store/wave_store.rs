@@ -91,7 +91,7 @@ pub struct WaveCount {
     pub reads: usize,
 }
 
-/// Most reads that are kept to compare their answers before and after a commit.
+/// Maximum number of reads that are kept to compare their answers before and after a commit.
 const KEPT_READS: usize = 120;
 
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ pub(crate) struct AuthTransaction {
     /// The connection; `None` after it was returned to its pool or closed.
     connection: Option<Connection>,
     state: TransactionState,
-    /// Acts for which the audit log gets rows, in their order.
+    /// Acts to write to the audit log, in order.
     acts: Vec<AuditedAct>,
 }
 
@@ -63,11 +63,12 @@ impl AuthTransaction {
         is_new.then_some("BEGIN")
     }
 
-    /// Makes the writes of a decision, and records its acts, whose rows are written at the end of the transaction; returns its
-    /// outcome. It is the last call of the transaction.
+    /// Makes the writes of a decision and records its audited acts; returns the outcome of the decision. The rows of the
+    /// acts are written at the end of the transaction. This must be the last call of the transaction.
     ///
     /// # Errors
-    /// Fails with the first error of a write; nothing is committed then, unless the error is [`AuthStoreError::Unknown`].
+    /// Fails with the first error of a write. Nothing is committed in that case, unless the error is
+    /// [`AuthStoreError::Unknown`].
     pub(crate) async fn apply<T>(
         &mut self,
         decision: AuthDecision<T>,

@@ -22,7 +22,7 @@ use workgraph_auth::{
     TokenRecord,
 };
 
-/// Most rows of one table that one round of a sweep deletes.
+/// Maximum number of rows of one table that one round of a sweep deletes.
 const ROUND: u64 = 2_000;
 
 impl PostgresStore {

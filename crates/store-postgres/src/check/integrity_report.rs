@@ -1,6 +1,6 @@
 //! Problems that a check found.
 
-/// Most problems that are listed; more are only counted.
+/// Maximum number of problems that are listed; more are only counted.
 const NAMED: usize = 100;
 
 /// Problems found so far.

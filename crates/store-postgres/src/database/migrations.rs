@@ -203,8 +203,8 @@ async fn older_nodes(
     rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
 }
 
-/// Takes the lock. It polls: a waiting statement would keep an old snapshot, for which other statements of a migration might wait
-/// in turn.
+/// Takes the lock. It polls: a waiting statement would keep an old snapshot, and other statements of a migration might in
+/// turn wait for that snapshot.
 async fn lock(connection: &Connection) -> Result<(), DatabaseError> {
     let mut attempts = tokio::time::interval(LOCK_INTERVAL);
     let taken = async {

@@ -2,7 +2,7 @@
 //! more than 2.7 kB.
 use std::borrow::Cow;
 
-/// Most bytes of a key that is stored unchanged.
+/// Maximum size in bytes of a key that is stored unchanged.
 const KEY_MAX: usize = 1000;
 /// Begins an escape, and is escaped itself.
 const ESCAPE: char = '\u{1}';

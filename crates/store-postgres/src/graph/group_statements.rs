@@ -8,8 +8,8 @@ use workgraph_core::engine::waves::GraphWrites;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::FactKey;
 
-/// Most keys that a commit writes to the journal for the caches of other nodes. A commit that touches more, such as the deletion
-/// of a large project, makes them forget everything.
+/// Maximum number of keys that a commit writes to the journal for the caches of other nodes. A commit that touches more,
+/// such as the deletion of a large project, makes them forget everything.
 const TOUCHED_KEYS_MAX: usize = 4_096;
 
 /// Statements for the writes of a group of commits.

@@ -3,7 +3,7 @@ use crate::database_error::DatabaseError;
 use tokio_postgres::Row;
 use workgraph_core::storage::custom_field_index::IndexKey;
 
-/// Most bytes of a key in the index; the rest is in another column.
+/// Maximum number of bytes of a key in the index; the rest is in another column.
 const HEAD_MAX: usize = 1000;
 const NUMBER: u8 = 0;
 const TEXT: u8 = 1;

@@ -61,7 +61,7 @@ pub struct RenewedNodeNumber {
 }
 
 impl NodeNumberLease {
-    /// Takes a number for a process, which chooses a random text as its name.
+    /// Takes a number for a process. `incarnation` is the random name that the process has chosen.
     ///
     /// # Errors
     /// Fails if all numbers are taken, or the database fails.

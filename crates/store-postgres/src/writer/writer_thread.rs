@@ -16,12 +16,12 @@ use tokio::sync::mpsc;
 use workgraph_core::engine::waves::{AppliedChanges, FactCache, Facts, PendingCommits};
 use workgraph_core::storage::CommitClock;
 
-/// Most jobs that share one commit.
+/// Maximum number of jobs that share one commit.
 pub(super) const BATCH: usize = 256;
 /// Fewest jobs that must wait before they are added to a group while the one before it is being committed: each addition costs
 /// the same number of statements.
 const ADDED_MIN: usize = 4;
-/// Most additions to both groups: each one makes the search for an answer in the state after them longer.
+/// Maximum number of additions to both groups: each one makes the search for an answer in the state after them longer.
 const ADDITIONS_MAX: usize = 8;
 /// Number of batches between two removals of old attempts.
 const SWEEP_INTERVAL: u32 = 256;

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 /// Bytes of pages after which the database is copied again, if it is smaller than that.
 const COPY_BYTES: u64 = 64 << 20;
-/// Length of the log at which archiving yields, as a multiple of the length at which the log starts over: up to there the log
-/// grows while the archive cannot be written.
+/// Length of the log at which archiving yields, as a multiple of the length at which the log starts over. Until then, the
+/// log grows while the archive cannot be written.
 const PATIENCE: u64 = 4;
 
 /// Function that returns the time in milliseconds since 1970.
@@ -39,8 +39,8 @@ pub struct ArchiveOptions {
     pub copy_interval: Duration,
     /// Time for which past states can be restored.
     pub retention: Duration,
-    /// Most bytes of commits that wait in memory for a slow archive. If more wait, the write-ahead log grows, within bounds;
-    /// after that the archive has a gap.
+    /// Maximum number of bytes of commits that wait in memory for a slow archive. If more wait, the write-ahead log grows,
+    /// within bounds; after that the archive has a gap.
     pub queue_bytes: u64,
     /// Clock.
     pub now: ArchiveClock,
@@ -170,7 +170,7 @@ impl Archiver {
         }
     }
 
-    /// Notes a commit that left the log with this many pages.
+    /// Records a commit that left the log with this many pages.
     pub(crate) fn committed(&self, pages: u64) {
         self.times.note(pages, self.now());
     }

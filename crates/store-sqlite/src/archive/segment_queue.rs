@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Queue of segments, in their order.
 #[derive(Debug)]
 pub(super) struct SegmentQueue {
-    /// Most waiting bytes, unless a single segment is larger.
+    /// Maximum number of waiting bytes, unless a single segment is larger.
     most: u64,
     waiting: Mutex<VecDeque<WaitingSegment>>,
 }

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) struct EpochCache<K, V> {
     epoch: AtomicU64,
     entries: RwLock<FxHashMap<K, (u64, V)>>,
-    /// Most entries; 0 keeps none.
+    /// Maximum number of entries; 0 keeps none.
     most: usize,
 }
 

@@ -11,9 +11,9 @@ use workgraph_core::model::node::Node;
 use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
-/// Most nodes in the hot cache; if there are more, all are dropped.
+/// Maximum number of nodes in the hot cache; if there are more, all are dropped.
 const NODES_MAX: usize = 256;
-/// Most bytes of a part that is copied; larger parts stay in the shared cache only.
+/// Maximum size in bytes of a part that is copied; larger parts stay in the shared cache only.
 const PART_MAX: usize = 4 << 10;
 /// Number of slots for parts that were read once.
 const MET: usize = 512;

@@ -16,11 +16,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::Edge;
 
-/// Most locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
+/// Maximum number of locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
 const SHARDS: usize = 256;
 /// Bytes of a cache for which it has a lock.
 const SHARD_BYTES: usize = 256 << 10;
-/// Most outgoing edges of a node that is kept with all its edges.
+/// Maximum number of outgoing edges of a node that is kept with all its edges.
 pub(crate) const EDGES_MAX: usize = 64;
 
 /// Number of slots for pages that were read once.
@@ -78,7 +78,7 @@ pub(super) struct NodeCache {
     /// Twice the number of the state, plus one during a commit.
     state: AtomicU64,
     shards: Box<[Mutex<CacheShard>]>,
-    /// Most bytes of a shard.
+    /// Maximum size in bytes of a shard.
     most: usize,
     /// First node of the last page in each slot, for pages that were read without their nodes' bodies.
     pages: [AtomicU64; PAGES],

@@ -17,7 +17,7 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::GraphStoreError;
 
-/// Most rows that are dropped at once, so that other writes do not wait long for the writer.
+/// Maximum number of rows that are dropped at once, so that other writes do not wait long for the writer.
 const ROUND: u64 = 10_000;
 
 fn unavailable(error: impl std::fmt::Display) -> AuditLogStoreError {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use workgraph_auth::AuthStoreError;
 use workgraph_auth::authorization::browser_session::LOGIN_ATTEMPTS_LIFETIME;
 
-/// Most rows of one table that one round of a sweep deletes.
+/// Maximum number of rows of one table that one round of a sweep deletes.
 pub(crate) const ROUND: u64 = 2_000;
 
 /// Runs one round of a sweep; returns the number of deleted rows. Fewer than [`ROUND`] means that none are left.

@@ -35,7 +35,7 @@ impl UploadReservations {
         searched.insert(owner, now).is_none()
     }
 
-    /// Notes that a search found files, so the next one does not have to wait.
+    /// Records that a search found files, so the next one does not have to wait.
     fn end_search(&self, owner: Gid) {
         self.0.lock().searched.remove(&owner);
     }

@@ -33,11 +33,11 @@ impl WebhookService {
 }
 
 impl Api {
-    /// Takes the deliveries of the store for `remaining` from now on, or without an end if that is `None`. A new epoch reads
-    /// all webhooks again. Once a second at most, checks for webhooks that other nodes changed.
+    /// Takes over the deliveries of the store for the time `remaining`, or without an end if that is `None`. With a new
+    /// epoch, all webhooks are read again. At most once a second, checks for webhooks that other nodes changed.
     ///
     /// # Errors
-    /// Fails when the store fails; the text is for the log. The deliveries are not held then.
+    /// Fails when the store fails; the text is for the log. With a new epoch, the deliveries are not held in that case.
     pub async fn hold_deliveries(
         &self,
         epoch: u64,

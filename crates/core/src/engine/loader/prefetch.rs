@@ -11,7 +11,7 @@ use crate::plan::{LinkPlan, Plan, PlanStep};
 use crate::projection::mentions;
 use crate::storage::snapshot::Depth;
 
-/// Most links of one field in a record.
+/// Maximum number of links of one field in a record.
 const LINKS_MAX: usize = 1_000;
 /// Bytes of the budget for one followed link, even to a node that was already followed: the first time for its entry in the set
 /// of followed nodes, later for the look-up there.

@@ -12,7 +12,7 @@ use crate::storage::{LinkSelector, NodeRef, ReadQuery, alias};
 use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
-/// Most nodes from which edges are followed to further nodes.
+/// Maximum number of nodes from which edges are followed to further nodes.
 const REACHED_MAX: usize = 10_000;
 
 impl Loader<'_> {

@@ -70,9 +70,9 @@ pub fn viewer(snap: &mut dyn Snapshot, key: ViewerKey) -> Result<Viewer, GraphSt
     Ok(viewer)
 }
 
-/// Most members of one project or team that a viewer lists.
+/// Maximum number of members of one project or team that a viewer lists.
 const MEMBERS_HELD: usize = 256;
-/// Most users that a viewer lists.
+/// Maximum number of users that a viewer lists.
 const USERS_HELD: usize = 2_048;
 
 /// Finds the users that a guest knows, in the workspaces where the viewer is a guest. A viewer is cached, and recomputed after

@@ -12,7 +12,7 @@ const FIRST: usize = 32;
 pub(super) const GROWTH: usize = 4;
 /// Greatest factor by which another list may exceed the smallest one and still be read.
 const WIDER: usize = 4;
-/// Most candidates that are ever gathered: 96 MiB of them.
+/// Maximum number of candidates that are ever gathered; they take 96 MiB.
 pub(super) const GATHERED_MAX: usize = 1 << 22;
 /// Number of value keys that are tested for each candidate that may be found, and the most of them.
 const TESTED: usize = 4;
@@ -59,18 +59,18 @@ impl Candidates {
     }
 }
 
-/// Numbers of candidates between which the sources of a query are read.
+/// Bounds on the number of candidates that are read from the sources of a query.
 #[derive(Clone, Copy)]
 pub(super) struct GatherBounds {
     /// Candidates that all sources are known to exceed.
     pub(super) least: usize,
-    /// Most candidates of a source.
+    /// Maximum number of candidates of a source.
     pub(super) most: usize,
-    /// Most candidates of a source of short lists that have the values of the order.
+    /// Maximum number of candidates of a source of short lists that have the values of the order.
     pub(super) most_ranked: usize,
 }
 
-/// Fewest entries that are read for words with a prefix: fewer take no less time.
+/// Minimum number of entries to read for words with a prefix; reading fewer takes as long.
 const STARTS: usize = 1_000;
 
 /// Nodes that have a word with a prefix, as of the last read.

@@ -10,7 +10,7 @@ use crate::storage::FactKey;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashSet;
 
-/// Most attempts at a read, each with what the last one lacked.
+/// Maximum number of attempts at a read, each with what the last one lacked.
 const ATTEMPTS_MAX: usize = 4;
 /// Bytes that an outdated key takes.
 const OUTDATED: usize = 2 * size_of::<FactKey>();

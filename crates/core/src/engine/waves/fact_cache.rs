@@ -15,9 +15,9 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Most rows of an answer whose nodes are also kept on their own.
+/// Maximum number of rows of an answer whose nodes are also kept on their own.
 const ALONG_MAX: usize = 256;
-/// Most groups of commits whose states are kept.
+/// Maximum number of groups of commits whose states are kept.
 const COMMITTED_MAX: usize = 16;
 
 /// Answers kept between two turns of the cache.
@@ -62,9 +62,9 @@ pub struct FactCache {
     committed: VecDeque<CommittedState>,
     /// Keys that the commits up to its state touched.
     touched: TouchLog,
-    /// Most bytes of all.
+    /// Maximum total size in bytes.
     bytes_max: usize,
-    /// Most bytes of a generation.
+    /// Maximum size in bytes of a generation.
     generation_bytes_max: usize,
 }
 

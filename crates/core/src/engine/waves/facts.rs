@@ -18,7 +18,7 @@ use std::sync::Arc;
 struct KnownBand {
     lo: Relation,
     hi: Relation,
-    /// True if only edges to live nodes are here, with their commits; false if they were read at
+    /// True if the edges lead to live nodes only and have their commits; false if they were read at
     /// [`Depth::Edge`](crate::storage::snapshot::Depth::Edge).
     is_live: bool,
     edges: Vec<Edge>,

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 const START: (i64, i64) = (i64::MIN, i64::MIN);
 /// Parts of a two-step list that are read first.
 const PARTS: usize = 64;
-/// Most links of one field in a record.
+/// Maximum number of links of one field in a record.
 const LINKS: usize = 1_000;
 
 /// Returns the reads that the first attempt at a query will probably make, including those of the viewer's memberships if the

@@ -102,7 +102,7 @@ impl<'s> Copier<'s> {
         new
     }
 
-    /// Creates the copy below its parent, and in its sections.
+    /// Creates a copy, below `under` if that is given, and adds it to its sections.
     fn create(&self, work: &mut ChangeBuilder<'_>, draft: &Draft, old: &Node, under: Option<Gid>) {
         let sections: Vec<_> = self.sections(old).collect();
         let parent = under.or(sections.first().map(|(_, project)| *project));

@@ -47,7 +47,7 @@ fn items<'r>(
     list.into_iter().flatten()
 }
 
-/// Returns the gid of an object, or a gid that is given alone.
+/// Parses a gid, given as a text or as the `gid` of an object.
 fn gid(value: &Value) -> Option<Gid> {
     let text = value.as_str().or_else(|| value.get("gid")?.as_str());
     text.and_then(Gid::parse)

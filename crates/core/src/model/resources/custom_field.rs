@@ -9,11 +9,11 @@ use crate::model::registry::{
 
 /// Longest text value, in characters.
 pub const VALUE_MAX: u32 = 1024;
-/// Most decimals a number is shown with.
+/// Maximum number of decimals that a number is shown with.
 pub const PRECISION_MAX: i64 = 6;
-/// Most options of one field, disabled ones included.
+/// Maximum number of options of one field, disabled ones included.
 pub const OPTIONS_MAX: usize = 500;
-/// Most custom fields of one project.
+/// Maximum number of custom fields of one project.
 pub const FIELDS_MAX: usize = 20;
 
 /// Its display name.

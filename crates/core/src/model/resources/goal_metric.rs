@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub const KEY: &str = "metric";
 /// Units of metrics.
 pub const UNITS: &[&str] = &["none", "currency", "percentage"];
-/// Most decimals of a metric.
+/// Maximum number of decimals of a metric.
 pub const PRECISION_MAX: i64 = 6;
 
 /// Source of the progress of a metric.

@@ -4,7 +4,7 @@ use crate::model::registry::{FieldSource, LinkOne, Opaque, Resource, Type, Typed
 
 /// Types of the objects that can support a goal.
 pub const SUPPORTER_TYPES: &[Type] = &[Type::Goal, Type::Project, Type::Portfolio, Type::Task];
-/// Most supporters of a goal.
+/// Maximum number of supporters of a goal.
 pub const SUPPORTERS_MAX: usize = 500;
 /// The subtypes: for goals, and for all other supporters.
 pub const SUBTYPES: &[&str] = &["subgoal", "supporting_work"];

@@ -14,7 +14,7 @@ use crate::model::time::{Date, Time};
 
 /// Types of the objects that a portfolio has as items.
 pub const ITEM_TYPES: &[Type] = &[Type::Project, Type::Portfolio];
-/// Most items of a portfolio.
+/// Maximum number of items of a portfolio.
 pub const ITEMS_MAX: usize = 1_500;
 /// The levels of access to a portfolio, lowest first.
 pub const LEVELS: &[&str] = &["viewer", "editor", "admin"];

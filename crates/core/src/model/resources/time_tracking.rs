@@ -61,7 +61,7 @@ pub const APPROVAL_STATES: &[&str] = &["DRAFT", "SUBMITTED", "APPROVED", "REJECT
 pub const DRAFT: &str = "\"DRAFT\"";
 /// Words that say whether a client pays for the time.
 pub const BILLABLE_STATES: &[&str] = &["billable", "nonBillable", "notApplicable"];
-/// Most minutes of one entry: those of a leap year.
+/// Maximum number of minutes of one entry: those of a leap year.
 pub const MINUTES_MAX: i64 = 366 * 24 * 60;
 
 /// Minutes that were spent.

@@ -13,7 +13,7 @@ use crate::search::{Clause, Search, SearchEffort, SearchQuery, SortOrder, ValueP
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListSource, PageQuery, ReadQuery, ReadView};
 
-/// Most custom fields that are checked at once.
+/// Maximum number of custom fields that are checked at once.
 const FIELDS: usize = 100;
 
 /// Returns the read query for some custom fields of the workspace: the first ones, or those after the last one of a page.

@@ -14,7 +14,7 @@ use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{LinkSelector, NodeRef, ReadQuery, ReadView, alias};
 use std::collections::BTreeMap;
 
-/// Most records of one kind that are moved in one commit.
+/// Maximum number of records of one kind that are moved in one commit.
 const RECORDS: usize = OBJECTS / 2;
 
 /// A field that names a user, who lists the records.
@@ -26,8 +26,8 @@ pub(super) struct NamingField {
     key: &'static str,
 }
 
-/// Returns the fields of all types in which a request may name any user of the workspace, who then lists the records. Fields that
-/// the server sets name the user of the request, who is never an invited user.
+/// Returns the fields of all types that let a request name any user of the workspace; that user then lists the records.
+/// Fields that the server sets name the user of the request, who is never an invited user.
 pub(super) fn naming_fields() -> impl Iterator<Item = NamingField> {
     let fields = ALL
         .iter()
@@ -164,7 +164,7 @@ pub fn pass_on(
     any
 }
 
-/// Returns true if the person already has a record of a kind of which a user has at most one.
+/// Returns true if a user can have only one record of this kind, and the person already has one.
 fn is_taken(it: &Invitation, record: &Node, kept: &ReadView) -> bool {
     match record.ty {
         Type::Rate => kept.resolve(&rate_of(it.person, record)).is_some(),
@@ -270,8 +270,9 @@ mod tests {
     use super::*;
     use crate::model::registry::Direction;
 
-    /// Fields that name the user of the request that set them, who is never an invited user, and fields of the past and of
-    /// recipes, in which the heir is read instead of an invited user. Values of people fields have their own rules.
+    /// Fields that are not moved: those that name the user of the request, who is never an invited user, and fields of the
+    /// past and of recipes, which are read with the heir in place of an invited user. Values of people fields have their own
+    /// rules.
     const NOT_MOVED: &[(Type, &str)] = &[
         (Type::Project, "completed_by"),
         (Type::Task, "created_by"),

@@ -236,8 +236,8 @@ async fn add_likes(
     Ok(())
 }
 
-/// Removes those from the followers of a task who follow it in the fixture only since they make it, are responsible for it, or
-/// comment on it.
+/// Adds a request that removes the followers whom a task has only in the fixture: there, its creator, its assignee and the
+/// authors of its comments follow it automatically.
 fn remove_followers(
     state: &mut ExportState,
     content: &WorkspaceContent<'_>,

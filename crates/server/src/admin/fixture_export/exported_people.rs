@@ -33,7 +33,7 @@ struct ExportedPerson {
     roles: Vec<(Gid, ExportedRole)>,
 }
 
-/// People of an exported world, the one who creates what says nothing else first.
+/// People of an exported world. The first one creates everything that names nobody else.
 pub(crate) struct ExportedPeople {
     people: Vec<ExportedPerson>,
     /// Number of memberships that only allow to view, and of users without an address.
@@ -98,7 +98,7 @@ impl ExportedPeople {
         Ok(Self { people, left_out })
     }
 
-    /// Calls the people by their names, or by their addresses where a name is that of something else.
+    /// Labels the people with their names, or with their addresses if something else has the name.
     pub(crate) fn add_labels(&self, labels: &mut FixtureLabels) {
         for person in &self.people {
             labels.reserve(&person.email);

@@ -18,7 +18,7 @@ pub(crate) struct FixtureLabels {
 }
 
 impl FixtureLabels {
-    /// Returns no names, at the time from which days are counted.
+    /// Creates an empty set of names. Days are counted from `now`.
     pub(crate) const fn new(now: Time) -> Self {
         Self {
             now,
@@ -28,13 +28,13 @@ impl FixtureLabels {
         }
     }
 
-    /// Calls an object by its name, or by one that is like it and free. `noun` is the name of what has none.
+    /// Labels an object with its name, or with a similar name that is free. `noun` replaces the name of objects that have
+    /// none.
     pub(crate) fn add(&mut self, gid: Gid, name: &str, noun: &str) -> String {
         self.add_below("", (gid, name), noun)
     }
 
-    /// Calls a part of an object by its name, or by one that is like it and free, after a prefix. Returns the name without the
-    /// prefix.
+    /// Labels a part of an object in the same way, after a prefix. Returns the label without the prefix.
     pub(crate) fn add_below(
         &mut self,
         prefix: &str,

@@ -51,7 +51,7 @@ pub(crate) struct WorkspaceContent<'a> {
     pub(crate) subtasks: BTreeMap<Gid, Vec<Gid>>,
     /// Names of sections.
     pub(crate) sections: BTreeMap<Gid, String>,
-    /// Projects with which tasks are made.
+    /// Project that each task is created in, by task.
     pub(crate) homes: BTreeMap<Gid, Gid>,
     /// Tasks that are in no project and below no other task.
     pub(crate) loose: Vec<Gid>,
@@ -220,8 +220,8 @@ impl<'a> WorkspaceContent<'a> {
         Ok(self.reader.level(person, node).await? >= level)
     }
 
-    /// Returns true if a person may change a task as soon as it is made: they make it or one above it, follow it or are responsible
-    /// for it, or may change the project with which it is made.
+    /// Returns true if a person may change a task as soon as it is created: they create it or a task above it, follow it,
+    /// are its assignee, or may change the project that it is created in.
     ///
     /// # Errors
     /// Fails if the store can't be read.

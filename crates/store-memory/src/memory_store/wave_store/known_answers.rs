@@ -46,7 +46,7 @@ impl KnownAnswers {
     }
 }
 
-/// Returns a read for which a tracked snapshot notes other keys than those on which the answer depends.
+/// Describes a read if a tracked snapshot records other keys for it than those that its answer depends on.
 pub(super) fn read_otherwise_tracked(
     read: &GraphRead,
     answer: &GraphAnswer,
