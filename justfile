@@ -26,10 +26,16 @@ serve *flags:
 
 # Accept the recorded answers of the API tests, the examples of the OpenAPI document, the tables of docs/generated/CONTRACT.md and docs/generated/OAUTH.md, and that of the settings
 bless:
-    BLESS=1 cargo test -p workgraph-api --test all -- examples::
-    BLESS=1 cargo test -p workgraph-api
+    BLESS=1 cargo test -p workgraph-api --all-features --test all -- examples::
+    BLESS=1 cargo test -p workgraph-api --all-features
     BLESS=1 cargo test -p workgraph-testkit --test all -- matrix::
     BLESS=1 cargo test -p workgraph-server --lib -- config::
+
+# Accept what a new operation changes: the examples first, since the OpenAPI document contains them
+bless-operation:
+    BLESS=1 cargo test -p workgraph-api --all-features --test all -- examples::
+    BLESS=1 cargo test -p workgraph-api --all-features --test all -- transcripts:: coverage:: openapi:: trips:: waves::
+    cargo test -p workgraph-api --all-features --test all -- transcripts:: contract:: typed_inputs:: probes::
 
 # Judge known limiters and pagers, and ours, by the laws, and write docs/generated/LAWS-TABLE.md: packages come from their registries
 laws-table *flags:

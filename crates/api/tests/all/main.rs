@@ -32,6 +32,7 @@ mod fast_path;
 mod goals;
 mod golden;
 mod hidden;
+#[cfg(feature = "tower")]
 mod http_service;
 mod inputs;
 mod interrupts;

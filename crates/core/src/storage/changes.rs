@@ -15,10 +15,10 @@ pub struct NodeWrite {
     pub node: Node,
 }
 
-/// Position of a new edge in its target's list.
+/// Rank of an edge, which is its position in the list of its target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListPosition {
-    /// The relation is not placed: the rank is given.
+    /// The given rank. In a list whose order editors choose, it is the rank that another edge leaves in the same commit.
     Rank(i64),
     /// Before all others.
     First,

@@ -63,7 +63,11 @@ pub(crate) async fn pause(time: Duration) {
 
 impl Clock for WallClock {
     fn now(&self) -> SystemTime {
-        self.start + self.since.elapsed() + Duration::from_millis(self.ahead.load(Relaxed))
+        let now = self.start + self.since.elapsed();
+        match self.ahead.load(Relaxed) {
+            0 => now,
+            ahead => now + Duration::from_millis(ahead),
+        }
     }
 }
 
