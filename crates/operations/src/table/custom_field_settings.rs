@@ -347,9 +347,9 @@ fn number(
     node: &Node,
     field: Gid,
 ) -> Result<(), DomainError> {
-    let made = work.changes.node_writes.iter().map(|put| &put.node);
-    let existing = view.node(field).into_iter();
-    let definition = existing.chain(made).find(|n| n.gid == field);
+    let mut made = work.changes.node_writes.iter().map(|put| &put.node);
+    let made = made.find(|node| node.gid == field);
+    let definition = made.or_else(|| view.node(field));
     if definition.and_then(auto_id_rules::prefix).is_none() {
         return Ok(());
     }

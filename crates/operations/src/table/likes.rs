@@ -1,6 +1,7 @@
 //! Likes: the field `liked` of a body, for the user of the request.
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
+use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{FieldSource, Relation, Type};
 use workgraph_core::model::resources::resource;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
@@ -42,15 +43,16 @@ pub(super) fn write(
     call: &RequestContext<'_>,
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
-    (on, ty): (Gid, Type),
+    draft: &Draft,
     inputs: &CheckedInputs,
 ) {
+    let (on, ty, is_new) = (draft.gid, draft.ty, draft.is_new());
     let (Some(rel), Some(InputValue::Stored(raw))) = (relation(ty, inputs), inputs.get(LIKED))
     else {
         return;
     };
     let user = call.user_gid();
-    let liked = view.link(on, rel, user).is_some();
+    let liked = !is_new && view.link(on, rel, user).is_some();
     match (raw == "true", liked) {
         (true, false) => {
             let like = work.next_gid();

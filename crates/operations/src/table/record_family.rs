@@ -425,8 +425,7 @@ impl<'c> RecordChange<'c> {
                 None => task_values::write(call, view, draft, fields, None, &[])?,
             };
         }
-        let on = (self.draft.gid, R::TYPE);
-        likes::write(self.call, self.view, &mut self.work, on, fields);
+        likes::write(self.call, self.view, &mut self.work, &self.draft, fields);
         let links = RecordLinks::read(self.call, of, fields)?;
         links.write(self.call, self.view, &mut self.work, &mut self.draft)
     }

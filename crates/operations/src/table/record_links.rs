@@ -146,7 +146,10 @@ fn replace_edges(
     (def, rel): (&'static FieldDef, Relation),
     gids: &[Gid],
 ) {
-    let links = view.links(draft.gid, rel);
+    let links = match draft.is_new() {
+        true => &[],
+        false => view.links(draft.gid, rel),
+    };
     for edge in links.iter().filter(|edge| !gids.contains(&edge.dst)) {
         work.unlink(draft.gid, rel, edge.dst);
         work.record_removed(draft.gid, draft.ty, def.name, edge.dst);

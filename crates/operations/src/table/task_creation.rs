@@ -175,7 +175,7 @@ pub(super) fn create_task(
         work.link(on, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
         into(&mut work, tag.gid);
     }
-    likes::write(call, view, &mut work, (on, Type::Task), inputs);
+    likes::write(call, view, &mut work, &draft, inputs);
     story_rules::add_task_stories(&mut work, &draft);
     Ok(Decision::about(work.changes, on))
 }

@@ -185,7 +185,9 @@ fn needs(call: &RequestContext<'_>, input: &UpdateTask) -> Result<ReadQuery, Dom
         let at = want.add_ref(on.clone());
         want.custom_fields_of.push(at);
     }
-    if inputs.has("assignee") || inputs.has("assignee_section") {
+    // Lists of assignees give their tasks custom fields.
+    let of_lists = ["assignee", "assignee_section", "custom_fields"];
+    if of_lists.iter().any(|name| inputs.has(name)) {
         want = want.edges(on.clone(), rel::MY_TASKS);
     }
     if let Some(InputValue::Ref(assignee)) = inputs.get("assignee") {
@@ -223,7 +225,7 @@ fn change(
         follow_task(&mut work, node.gid, assignee.gid, Level::Editor);
         work.record_added(node.gid, Type::Task, "followers", assignee.gid);
     }
-    likes::write(call, view, &mut work, (node.gid, node.ty), inputs);
+    likes::write(call, view, &mut work, &draft, inputs);
     let assigned = draft.clone();
     if draft.changed_keys().next().is_some() {
         draft.set(task::MODIFIED_AT, work.now);
