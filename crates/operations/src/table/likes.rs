@@ -1,6 +1,5 @@
 //! Likes: the field `liked` of a body, for the user of the request.
 use crate::request_context::RequestContext;
-use workgraph_core::Gid;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{FieldSource, Relation, Type};
 use workgraph_core::model::resources::resource;
