@@ -15,6 +15,7 @@ use workgraph_auth::{Account, Grant, SecretDigest, Tier, TokenRecord, check_toke
 use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Relation;
 use workgraph_core::storage::{GraphStore, ListPosition, ViewerKey};
 use workgraph_testkit::{Fixture, MemoryStore};
@@ -136,6 +137,11 @@ impl DecisionScene {
         decision
     }
 
+    /// Decides an operation, stores its changes, and returns the node that it made.
+    pub(crate) fn made(&self, by: Gid, operation: &str, on: Gid, body: Value) -> Gid {
+        self.done(by, operation, on, body).subject.unwrap()
+    }
+
     /// Returns the reason why an operation is refused.
     pub(crate) fn refused(&self, by: Gid, operation: &str, on: Gid, body: Value) -> String {
         let decided = self.decide(by, operation, on, body);
@@ -154,4 +160,10 @@ pub(crate) fn written(decision: &Decision, rel: Relation) -> Vec<(Gid, Gid)> {
     let edges = decision.changes.edge_writes.iter();
     let edges = edges.filter(|edge| edge.rel == rel);
     edges.map(|edge| (edge.src, edge.dst)).collect()
+}
+
+/// Returns the node that a decision writes under this gid.
+pub(crate) fn saved(decision: &Decision, gid: Gid) -> &Node {
+    let mut writes = decision.changes.node_writes.iter();
+    &writes.find(|write| write.node.gid == gid).unwrap().node
 }
