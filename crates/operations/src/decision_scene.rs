@@ -16,13 +16,17 @@ use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::Relation;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::rules::membership_roles::MembershipRole;
+use workgraph_core::rules::membership_rules::rejoin_workspace;
 use workgraph_core::storage::{GraphStore, ListPosition, ViewerKey};
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_wire::{QueryParams, RequestOptions};
 
 /// First gid that decisions give to new nodes.
 const NEW: u64 = 1 << 40;
+/// Most unfinished jobs of a user.
+pub(crate) const JOBS_MAX: u32 = 5;
 
 /// A workspace with an admin, a member and a project of the admin.
 pub(crate) struct DecisionScene {
@@ -74,6 +78,21 @@ impl DecisionScene {
         })
     }
 
+    /// Stores a member of the workspace who may only look.
+    pub(crate) fn view_only_member(&mut self) -> Gid {
+        let acme = self.acme;
+        self.given(|fixture| {
+            let vic = fixture.user("Vic", "vic@example.com");
+            let list = fixture.node(Type::UserTaskList, Some(acme), |_, _| ());
+            let role = MembershipRole {
+                role: Role::Member,
+                view_only: true,
+            };
+            fixture.with(|work| rejoin_workspace(work, vic, acme, list, role));
+            vic
+        })
+    }
+
     /// Stores an edge.
     pub(crate) fn link(&mut self, src: Gid, rel: Relation, dst: Gid) {
         self.given(|fixture| fixture.link(src, rel, dst, ListPosition::Last, None));
@@ -120,7 +139,7 @@ impl DecisionScene {
             now,
             generate_gid: &|| Gid::new(self.last_gid.fetch_add(1, Ordering::Relaxed)).unwrap(),
             settings: &ApiSettings::default(),
-            jobs_per_user_max: 5,
+            jobs_per_user_max: JOBS_MAX,
         };
         let Handler::Write(steps) = operation.handler else {
             panic!("{} decides nothing", operation.id);

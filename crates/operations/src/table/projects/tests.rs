@@ -6,7 +6,6 @@ use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::project;
-use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules;
 
 /// Stores a team with an admin and a member.
@@ -115,24 +114,11 @@ fn who_only_sees_a_team_creates_no_project_in_it() {
 #[test]
 fn a_view_only_member_creates_no_project() {
     let mut scene = DecisionScene::new();
-    let ann = scene.ann;
-    let (home, viewer) = scene.given(|fixture| {
-        let home =
-            fixture.with(|work| membership_rules::create_workspace(work, "Home", true, false));
-        let viewer = fixture.user("Vic", "vic@example.com");
-        fixture.add_workspace_member(ann, home, Role::Member);
-        let list = fixture.task_list(ann, home);
-        let role = MembershipRole {
-            role: Role::Member,
-            view_only: true,
-        };
-        fixture.with(|work| membership_rules::rejoin_workspace(work, viewer, home, list, role));
-        (home, viewer)
-    });
-    let body = json!({"name": "Balcony", "workspace": home});
-    let refused = scene.refused(viewer, "createProject", viewer, body.clone());
+    let (growers, vic) = (team(&mut scene), scene.view_only_member());
+    let body = json!({"name": "Meadow", "workspace": scene.acme});
+    let refused = scene.refused(vic, "createProject", vic, body);
     assert_eq!(refused, "You do not have access to this workspace.");
-    scene.made(ann, "createProject", ann, body);
+    scene.made(scene.bob, "createProject", vic, in_team(growers, json!({})));
 }
 
 #[test]

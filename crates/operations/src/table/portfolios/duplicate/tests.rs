@@ -49,6 +49,18 @@ fn guests_duplicate_no_portfolios() {
 }
 
 #[test]
+fn a_view_only_member_duplicates_no_portfolios() {
+    let mut scene = DecisionScene::new();
+    let (beds, vic) = (beds(&scene), scene.view_only_member());
+    let refused = scene.refused(vic, DUPLICATE, beds, json!({"name": "Copy"}));
+    assert!(
+        refused.contains("permission to create portfolios"),
+        "{refused}"
+    );
+    scene.done(scene.bob, DUPLICATE, beds, json!({"name": "Copy"}));
+}
+
+#[test]
 fn a_copy_belongs_to_who_makes_it() {
     let scene = DecisionScene::new();
     let beds = beds(&scene);
