@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::json;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -45,7 +45,7 @@ fn who_has_access_does_not_ask_for_it() {
     let request = asked.subject.unwrap();
     assert_eq!(written(&asked, rel::ACCESS_REQUESTS), [(hidden, bob)]);
     assert_eq!(
-        saved(&asked, request).get(MESSAGE).as_deref(),
+        node(&asked, request).get(MESSAGE).as_deref(),
         Some("Please")
     );
 }
@@ -71,7 +71,7 @@ fn an_approved_request_shares_the_project() {
     assert_eq!(written(&approved, rel::MEMBERS), [(secret, scene.bob)]);
     let removed = [(secret, rel::ACCESS_REQUESTS, scene.bob)];
     assert_eq!(approved.changes.edge_removals, removed);
-    let status = saved(&approved, request).get(STATUS);
+    let status = node(&approved, request).get(STATUS);
     assert_eq!(status.as_deref(), Some("approved"));
 }
 
@@ -81,7 +81,7 @@ fn a_rejected_request_shares_nothing() {
     let (secret, request) = requested(&mut scene);
     let rejected = scene.done(scene.ann, REJECT, request, json!({}));
     assert!(written(&rejected, rel::MEMBERS).is_empty());
-    let status = saved(&rejected, request).get(STATUS);
+    let status = node(&rejected, request).get(STATUS);
     assert_eq!(status.as_deref(), Some("denied"));
     let again = scene.made(scene.bob, ASK, secret, json!({"target": secret}));
     assert_ne!(again, request, "who was rejected may ask again");
@@ -125,7 +125,7 @@ fn an_approval_makes_nobody_an_admin() {
             .unwrap();
         let edges = approved.changes.edge_writes.iter();
         let membership = edges.filter_map(|edge| edge.aux).next().unwrap();
-        let word = saved(&approved, membership).get(membership::ACCESS_LEVEL);
+        let word = node(&approved, membership).get(membership::ACCESS_LEVEL);
         word.unwrap().into_owned()
     };
     assert_eq!(level("admin"), "editor");

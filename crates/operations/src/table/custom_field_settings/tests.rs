@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
@@ -34,6 +34,13 @@ fn numbering(scene: &DecisionScene) -> Gid {
     scene.made(scene.ann, "createCustomField", scene.acme, body)
 }
 
+/// Stores a field that only the admin sees.
+fn hidden_field(scene: &DecisionScene) -> Gid {
+    let body = json!({"workspace": scene.acme, "name": "Hidden", "resource_subtype": "text",
+        "privacy_setting": "private"});
+    scene.made(scene.ann, "createCustomField", scene.acme, body)
+}
+
 /// Returns the field of a body that adds it.
 fn add(field: Gid) -> Value {
     json!({"custom_field": field})
@@ -61,11 +68,7 @@ fn a_project_says_who_adds_and_removes_its_fields() {
 fn a_field_and_its_project_are_in_one_workspace() {
     let mut scene = DecisionScene::new();
     let (acme, ann) = (scene.acme, scene.ann);
-    let other = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, workgraph_core::access::Role::Member);
-        other
-    });
+    let other = scene.second_workspace();
     let (here, there) = (
         field_in(&mut scene, acme, "Height"),
         field_in(&mut scene, other, "Width"),
@@ -95,7 +98,7 @@ fn a_field_that_the_project_has_moves_and_gets_its_importance() {
     );
     let important = decide(json!({"custom_field": first, "is_important": true}));
     assert!(written(&important, rel::FIELD_ON).is_empty());
-    assert!(saved(&important, of_first).get(custom_field_setting::IS_IMPORTANT));
+    assert!(node(&important, of_first).get(custom_field_setting::IS_IMPORTANT));
 }
 
 #[test]
@@ -117,6 +120,46 @@ fn a_field_stands_beside_a_setting_of_the_project() {
     let added = scene.done(ann, ADD, scene.garden, before(of_first));
     let position = added.changes.edge_writes[0].position;
     assert_eq!(position, ListPosition::Before(first));
+}
+
+#[test]
+fn a_field_without_a_neighbour_is_first_or_last() {
+    let mut scene = DecisionScene::new();
+    let acme = scene.acme;
+    let field = field_in(&mut scene, acme, "Height");
+    let position = |more| {
+        let added = scene.decide(scene.ann, ADD, scene.garden, with(add(field), more));
+        added.unwrap().changes.edge_writes[0].position
+    };
+    assert_eq!(position(json!({})), ListPosition::Last);
+    assert_eq!(position(json!({"insert_before": null})), ListPosition::Last);
+    assert_eq!(position(json!({"insert_after": null})), ListPosition::First);
+}
+
+#[test]
+fn nobody_adds_a_field_that_they_do_not_see() {
+    let scene = DecisionScene::new();
+    let hidden = hidden_field(&scene);
+    let refused = scene.refused(scene.bob, ADD, scene.garden, add(hidden));
+    assert_eq!(refused, "You do not have access to this custom field.");
+    scene.done(scene.ann, ADD, scene.garden, add(hidden));
+}
+
+#[test]
+fn where_forbidden_objects_are_hidden_a_hidden_field_is_not_on_a_project() {
+    let mut scene = DecisionScene::new();
+    let (acme, bob) = (scene.acme, scene.bob);
+    let (hidden, field) = (hidden_field(&scene), field_in(&mut scene, acme, "Height"));
+    let setting = scene.made(scene.ann, ADD, scene.garden, add(hidden));
+    let beside = with(add(field), json!({"insert_after": setting}));
+    let decide = |scene: &DecisionScene, operation, body| scene.decide(bob, operation, scene.garden, body);
+    decide(&scene, ADD, beside.clone()).unwrap();
+    decide(&scene, REMOVE, add(hidden)).unwrap();
+    scene.settings.hide_forbidden = true;
+    let refused = decide(&scene, ADD, beside).unwrap_err().message;
+    assert!(refused.contains("insert_after: Unknown object"), "{refused}");
+    let refused = decide(&scene, REMOVE, add(hidden)).unwrap_err().message;
+    assert!(refused.contains("is not on given object"), "{refused}");
 }
 
 #[test]
@@ -148,7 +191,7 @@ fn a_field_that_is_made_for_one_project_is_not_in_the_library() {
     let text = definition(json!({"resource_subtype": "text", "name": "Height"}));
     let made = scene.done(scene.ann, ADD, scene.garden, text);
     let (field, _) = written(&made, rel::FIELD_ON)[0];
-    assert!(!saved(&made, field).get(custom_field::IS_GLOBAL));
+    assert!(!node(&made, field).get(custom_field::IS_GLOBAL));
     assert!(made.changes.add_aliases.is_empty());
 }
 
@@ -166,7 +209,7 @@ fn a_field_with_automatic_ids_numbers_the_tasks_of_projects_alone() {
     );
     assert!(refused.contains("Only projects can have a field with automatic ids"));
     let added = scene.done(scene.ann, ADD, scene.garden, add(id));
-    let numbered_by: Vec<Gid> = auto_id_rules::numbering(saved(&added, scene.garden)).collect();
+    let numbered_by: Vec<Gid> = auto_id_rules::numbering(node(&added, scene.garden)).collect();
     assert_eq!(numbered_by, [id]);
     let mut nodes = added.changes.node_writes.iter();
     assert!(
@@ -184,7 +227,7 @@ fn a_removed_field_numbers_no_tasks() {
     let changes = &removed.changes;
     assert_eq!(changes.edge_removals, [(id, rel::FIELD_ON, scene.garden)]);
     assert_eq!(changes.trashed, [setting]);
-    let garden = saved(&removed, scene.garden);
+    let garden = node(&removed, scene.garden);
     assert_eq!(auto_id_rules::numbering(garden).count(), 0);
 }
 

@@ -1,7 +1,6 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::Role;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::custom_field::{self, PRECISION_MAX};
@@ -9,10 +8,10 @@ use workgraph_core::rules::auto_id_rules::PREFIX_MAX;
 
 /// Returns the body of a new field of this type, with more properties.
 fn new_field(scene: &DecisionScene, kind: &str, more: Value) -> Value {
-    let mut body = json!({"workspace": scene.acme, "name": "Height", "resource_subtype": kind});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    body
+    with(
+        json!({"workspace": scene.acme, "name": "Height", "resource_subtype": kind}),
+        more,
+    )
 }
 
 /// Returns the reason why a new field is refused.
@@ -27,7 +26,7 @@ fn defined(kind: &str, more: Value) -> Node {
     let scene = DecisionScene::new();
     let body = new_field(&scene, kind, more);
     let made = scene.done(scene.ann, "createCustomField", scene.acme, body);
-    saved(&made, made.subject.unwrap()).clone()
+    node(&made, made.subject.unwrap()).clone()
 }
 
 /// Stores a field and returns it.
@@ -64,14 +63,14 @@ fn a_custom_field_has_no_name_of_a_built_in_field() {
 }
 
 #[test]
-fn guests_make_no_custom_fields() {
+fn guests_and_view_only_members_make_no_custom_fields() {
     let mut scene = DecisionScene::new();
-    let acme = scene.acme;
-    let gil = scene.given(|fixture| fixture.member(acme, "Gil", Role::Guest));
+    let (gil, vic) = (scene.guest(), scene.view_only_member());
     let body = new_field(&scene, "text", json!({}));
-    let refused = scene.refused(gil, "createCustomField", acme, body.clone());
-    assert_eq!(refused, super::PREMIUM);
-    scene.made(scene.bob, "createCustomField", acme, body);
+    let refused = |by| scene.refused(by, "createCustomField", by, body.clone());
+    assert_eq!(refused(gil), super::PREMIUM);
+    assert_eq!(refused(vic), "You do not have permission to change this workspace.");
+    scene.made(scene.bob, "createCustomField", gil, body.clone());
 }
 
 #[test]
@@ -86,13 +85,7 @@ fn apps_own_no_custom_fields() {
 
 #[test]
 fn only_text_fields_that_are_no_formulas_have_automatic_ids() {
-    let prefix = |more: Value| {
-        let mut body = json!({"id_prefix": "BUG"});
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
-        body
-    };
+    let prefix = |more| with(json!({"id_prefix": "BUG"}), more);
     let number = refused("number", prefix(json!({})));
     assert_eq!(number, "id_prefix: Only text fields have one");
     let formula = refused("text", prefix(json!({"is_formula_field": true})));
@@ -291,6 +284,6 @@ fn only_admins_of_a_field_change_who_sees_it() {
     let renamed = json!({"name": "Width"});
     scene.done(scene.bob, "updateCustomField", field, renamed);
     let hidden = scene.done(scene.ann, "updateCustomField", field, hide);
-    let privacy = saved(&hidden, field).get(custom_field::PRIVACY);
+    let privacy = node(&hidden, field).get(custom_field::PRIVACY);
     assert_eq!(privacy.as_deref(), Some("private"));
 }

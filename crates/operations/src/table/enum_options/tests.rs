@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::model::registry::{CustomFieldType, rel};
@@ -34,7 +34,7 @@ fn only_enum_fields_have_options() {
     let made = scene.done(scene.ann, create, size, high);
     let option = made.subject.unwrap();
     assert_eq!(written(&made, rel::OPTION_OF), [(option, size)]);
-    let name = saved(&made, option).get(enum_option::NAME);
+    let name = node(&made, option).get(enum_option::NAME);
     assert_eq!(name.as_deref(), Some("High"));
 }
 
@@ -127,7 +127,7 @@ fn an_option_has_a_name() {
     };
     assert_eq!(rename("").unwrap_err().message, "name: Cannot be empty");
     let renamed = rename("Small").unwrap();
-    let name = saved(&renamed, options[0]).get(enum_option::NAME);
+    let name = node(&renamed, options[0]).get(enum_option::NAME);
     assert_eq!(name.as_deref(), Some("Small"));
 }
 
@@ -174,6 +174,21 @@ fn an_option_is_moved_within_its_field() {
 }
 
 #[test]
+fn only_an_editor_of_a_field_changes_its_options() {
+    let mut scene = DecisionScene::new();
+    let (size, options) = field(&mut scene, "Size", &["Low"]);
+    let (low, bob) = (options[0], scene.bob);
+    let body = json!({"name": "Small"});
+    scene.decide(bob, "updateEnumOption", low, body.clone()).unwrap();
+    let usual = json!({"default_access_level": "user"});
+    scene.done(scene.ann, "updateCustomField", size, usual);
+    let refused = scene.refused(bob, "updateEnumOption", low, body.clone());
+    assert!(refused.contains("permission to change this"), "{refused}");
+    let create = scene.refused(bob, "createEnumOptionForCustomField", size, body);
+    assert_eq!(create, "You do not have permission to change this custom field.");
+}
+
+#[test]
 fn the_last_enabled_option_stays_enabled() {
     let mut scene = DecisionScene::new();
     let (_, options) = field(&mut scene, "Size", &["Low", "High"]);
@@ -188,5 +203,5 @@ fn the_last_enabled_option_stays_enabled() {
         json!({"enabled": true}),
     );
     let disabled = scene.done(scene.ann, "updateEnumOption", options[1], off);
-    assert!(!saved(&disabled, options[1]).get(enum_option::ENABLED));
+    assert!(!node(&disabled, options[1]).get(enum_option::ENABLED));
 }

@@ -1,7 +1,6 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::Role;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::goal_relationship::{SUBTYPE, SUPPORTERS_MAX};
 use workgraph_core::storage::ListPosition;
@@ -37,7 +36,7 @@ fn a_relationship_says_if_the_supporter_is_a_goal() {
     let (year, quarter) = (goal(&scene, "Year"), goal(&scene, "Quarter"));
     let subtype = |supporter: Gid| {
         let added = scene.decide(scene.ann, ADD, year, by(supporter)).unwrap();
-        let word = saved(&added, added.subject.unwrap()).get(SUBTYPE);
+        let word = node(&added, added.subject.unwrap()).get(SUBTYPE);
         word.unwrap().into_owned()
     };
     assert_eq!(subtype(quarter), "subgoal");
@@ -48,11 +47,8 @@ fn a_relationship_says_if_the_supporter_is_a_goal() {
 fn a_supporter_and_its_goal_are_in_one_workspace() {
     let mut scene = DecisionScene::new();
     let (year, ann) = (goal(&scene, "Year"), scene.ann);
-    let elsewhere = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        fixture.project(other, "Elsewhere", ann)
-    });
+    let club = scene.second_workspace();
+    let elsewhere = scene.given(|fixture| fixture.project(club, "Elsewhere", ann));
     let refused = scene.refused(ann, ADD, year, by(elsewhere));
     assert!(
         refused.contains("Not an object of the goal's workspace"),
@@ -79,7 +75,7 @@ fn a_supporter_that_the_goal_has_moves_and_gets_the_weight() {
     );
     let weighed = add(json!({"supporting_resource": quarter, "contribution_weight": 0.5}));
     assert!(written(&weighed, rel::SUPPORTS).is_empty());
-    assert_eq!(saved(&weighed, relationship).raw(WEIGHT), Some("0.5"));
+    assert_eq!(node(&weighed, relationship).raw(WEIGHT), Some("0.5"));
 }
 
 #[test]
@@ -141,5 +137,5 @@ fn a_relationship_keeps_its_weight_unless_another_is_given() {
     let change = |body| scene.decide(scene.ann, "updateGoalRelationship", relationship, body);
     assert!(change(json!({})).unwrap().changes.is_empty());
     let changed = change(json!({"contribution_weight": 0.25})).unwrap();
-    assert_eq!(saved(&changed, relationship).raw(WEIGHT), Some("0.25"));
+    assert_eq!(node(&changed, relationship).raw(WEIGHT), Some("0.25"));
 }

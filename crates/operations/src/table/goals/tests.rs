@@ -1,7 +1,6 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::Role;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::{goal, membership};
 
@@ -10,10 +9,7 @@ const CHANGE: &str = "updateGoal";
 
 /// Returns the body of a new goal, with more fields.
 fn new_goal(scene: &DecisionScene, more: Value) -> Value {
-    let mut body = json!({"name": "Harvest", "workspace": scene.acme});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    body
+    with(json!({"name": "Harvest", "workspace": scene.acme}), more)
 }
 
 /// Stores a goal of the admin.
@@ -35,7 +31,7 @@ fn a_new_goal_belongs_to_its_creator_unless_it_says_otherwise() {
     let owner = |more| {
         let made = scene.decide(scene.ann, CREATE, scene.acme, new_goal(&scene, more));
         let made = made.unwrap();
-        saved(&made, made.subject.unwrap()).get(goal::OWNER)
+        node(&made, made.subject.unwrap()).get(goal::OWNER)
     };
     assert_eq!(owner(json!({})), Some(scene.ann));
     assert_eq!(owner(json!({"owner": scene.bob})), Some(scene.bob));
@@ -52,7 +48,7 @@ fn the_creator_and_the_followers_of_a_goal_become_members() {
     assert_eq!(written(&made, rel::MEMBERS), [(goal, ann), (goal, bob)]);
     let edges = made.changes.edge_writes.iter();
     let levels = edges.filter(|edge| edge.rel == rel::MEMBERS).map(|edge| {
-        let word = saved(&made, edge.aux.unwrap()).get(membership::ACCESS_LEVEL);
+        let word = node(&made, edge.aux.unwrap()).get(membership::ACCESS_LEVEL);
         word.unwrap().into_owned()
     });
     assert_eq!(levels.collect::<Vec<_>>(), ["admin", "viewer"]);
@@ -62,7 +58,7 @@ fn the_creator_and_the_followers_of_a_goal_become_members() {
 fn guests_create_no_goals() {
     let mut scene = DecisionScene::new();
     let acme = scene.acme;
-    let gil = scene.given(|fixture| fixture.member(acme, "Gil", Role::Guest));
+    let gil = scene.guest();
     let body = new_goal(&scene, json!({}));
     let refused = scene.refused(gil, CREATE, acme, body.clone());
     assert_eq!(
@@ -87,7 +83,7 @@ fn a_goal_is_one_of_its_workspace_or_of_a_team() {
     assert!(neither.unwrap_err().message.contains("give a team, too"));
     let team = |more| {
         let made = create(more).unwrap();
-        saved(&made, made.subject.unwrap()).get(goal::TEAM)
+        node(&made, made.subject.unwrap()).get(goal::TEAM)
     };
     assert_eq!(team(json!({"is_workspace_level": true})), None);
     let of_team = json!({"team": growers, "is_workspace_level": false});
@@ -102,7 +98,7 @@ fn a_goal_that_becomes_one_of_the_workspace_leaves_its_team() {
     let goal = scene.made(scene.ann, CREATE, growers, of_team);
     let body = json!({"is_workspace_level": true});
     let changed = scene.done(scene.ann, CHANGE, goal, body);
-    assert_eq!(saved(&changed, goal).get(goal::TEAM), None);
+    assert_eq!(node(&changed, goal).get(goal::TEAM), None);
 }
 
 #[test]
@@ -114,7 +110,7 @@ fn only_members_of_a_team_give_it_goals() {
     assert_eq!(refused, "You do not have permission to change this team.");
     scene.given(|fixture| fixture.join_team(bob, growers, acme));
     let made = scene.done(bob, CREATE, acme, of_team);
-    let goal = saved(&made, made.subject.unwrap());
+    let goal = node(&made, made.subject.unwrap());
     assert_eq!(goal.get(goal::TEAM), Some(growers));
 }
 
@@ -122,11 +118,8 @@ fn only_members_of_a_team_give_it_goals() {
 fn a_goal_and_its_team_are_in_one_workspace() {
     let mut scene = DecisionScene::new();
     let ann = scene.ann;
-    let others = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        fixture.team(other, "Others", ann)
-    });
+    let club = scene.second_workspace();
+    let others = scene.given(|fixture| fixture.team(club, "Others", ann));
     let refused = scene.refused(ann, CREATE, ann, new_goal(&scene, json!({"team": others})));
     assert_eq!(refused, "team: Not a team of the same workspace");
     let growers = growers(&mut scene);
@@ -145,7 +138,7 @@ fn only_a_goal_with_a_metric_has_a_status_that_is_written() {
     );
     scene.done(scene.ann, "createGoalMetric", goal, json!({}));
     let changed = scene.done(scene.ann, CHANGE, goal, green);
-    let status = saved(&changed, goal).get(goal::STATUS);
+    let status = node(&changed, goal).get(goal::STATUS);
     assert_eq!(status.as_deref(), Some("green"));
 }
 
@@ -168,7 +161,7 @@ fn only_an_admin_gives_a_goal_another_owner() {
         json!({"privacy_setting": "members_only"}),
     );
     let changed = scene.done(scene.ann, CHANGE, goal, body);
-    assert_eq!(saved(&changed, goal).get(goal::OWNER), Some(scene.bob));
+    assert_eq!(node(&changed, goal).get(goal::OWNER), Some(scene.bob));
 }
 
 #[test]
@@ -179,15 +172,15 @@ fn the_days_of_a_goal_are_in_order() {
     let late = scene.refused(scene.ann, CHANGE, goal, days("2026-03-02", "2026-03-01"));
     assert_eq!(late, "The start must not be after the due date");
     let changed = scene.done(scene.ann, CHANGE, goal, days("2026-03-01", "2026-03-02"));
-    let due = saved(&changed, goal).get(goal::DUE_ON).unwrap();
+    let due = node(&changed, goal).get(goal::DUE_ON).unwrap();
     assert_eq!(due.to_string(), "2026-03-02");
 }
 
 #[test]
 fn who_sees_a_goal_follows_it_alone_but_adds_nobody() {
     let mut scene = DecisionScene::new();
-    let (goal, acme, bob) = (harvest(&scene), scene.acme, scene.bob);
-    let cat = scene.given(|fixture| fixture.member(acme, "Cat", Role::Member));
+    let (goal, bob) = (harvest(&scene), scene.bob);
+    let cat = scene.member("Cat").0;
     let followers = |user: Gid| json!({"followers": [user]});
     let refused = scene.refused(bob, "addFollowers", goal, followers(cat));
     assert_eq!(

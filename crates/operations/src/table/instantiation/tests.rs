@@ -1,6 +1,6 @@
 mod tasks;
 
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use crate::operation::Decision;
 use serde_json::{Value, json};
 use workgraph_core::Gid;
@@ -41,10 +41,7 @@ fn from_day(day: &str) -> TemplateData {
 
 /// Returns the body of a new project, with more properties.
 fn new_project(more: Value) -> Value {
-    let mut body = json!({"name": "Meadow"});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    body
+    with(json!({"name": "Meadow"}), more)
 }
 
 /// Returns the node of a type that a decision makes.
@@ -55,7 +52,7 @@ fn new_node(decision: &Decision, ty: Type) -> &Node {
 
 /// Returns the work of the job that copies a template.
 fn copying(decision: &Decision) -> Duplication {
-    let job = saved(decision, decision.subject.unwrap());
+    let job = node(decision, decision.subject.unwrap());
     let record: JobRecord = serde_json::from_str(job.raw("job").unwrap()).unwrap();
     match record.kind {
         JobKind::Duplicate(plot) => plot,

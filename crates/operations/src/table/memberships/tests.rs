@@ -1,10 +1,9 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
 use workgraph_core::model::registry::{CustomFieldType, rel};
 use workgraph_core::model::resources::membership;
-use workgraph_core::rules::sharing::CUSTOM_FIELDS;
 
 const JOIN: &str = "createMembership";
 const CHANGE: &str = "updateMembership";
@@ -41,15 +40,11 @@ fn a_member_of_the_workspace_joins_a_project_once() {
 fn nobody_from_outside_the_workspace_joins() {
     let mut scene = DecisionScene::new();
     let (acme, ann) = (scene.acme, scene.ann);
+    let club = scene.second_workspace();
     let (kim, others, growers) = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        let kim = fixture.member(other, "Kim", Role::Member);
-        (
-            kim,
-            fixture.team(other, "Others", ann),
-            fixture.team(acme, "Growers", ann),
-        )
+        let kim = fixture.member(club, "Kim", Role::Member);
+        let others = fixture.team(club, "Others", ann);
+        (kim, others, fixture.team(acme, "Growers", ann))
     });
     for outside in [kim, others] {
         let refused = scene.refused(ann, JOIN, ann, share(scene.garden, outside, "viewer"));
@@ -60,6 +55,22 @@ fn nobody_from_outside_the_workspace_joins() {
     }
     let joined = scene.done(ann, JOIN, ann, share(scene.garden, growers, "viewer"));
     assert_eq!(written(&joined, rel::MEMBERS), [(scene.garden, growers)]);
+}
+
+#[test]
+fn a_list_of_memberships_is_of_an_object_or_of_a_team() {
+    let mut scene = DecisionScene::new();
+    let (acme, ann) = (scene.acme, scene.ann);
+    let growers = scene.given(|fixture| fixture.team(acme, "Growers", ann));
+    let list = |query: String| scene.described(ann, "getMemberships", &query);
+    let anchor = |query| list(query).unwrap().anchor;
+    let nothing = list(String::new()).unwrap_err().message;
+    assert_eq!(nothing, "parent: Missing input");
+    assert_eq!(anchor(format!("parent={}", scene.garden)), "parent");
+    assert_eq!(anchor(format!("member={growers}")), "member");
+    let other = list(format!("member={growers}&resource_subtype=goal_membership"));
+    assert!(other.unwrap_err().message.contains("it is project_membership"));
+    list(format!("member={growers}&resource_subtype=project_membership")).unwrap();
 }
 
 #[test]
@@ -98,12 +109,9 @@ fn who_joins_without_a_level_gets_the_usual_one_of_the_object() {
     let usual = json!({"default_access_level": "commenter"});
     scene.done(scene.ann, "updateProject", garden, usual);
     let level = |more: Value| {
-        let mut body = json!({"parent": garden, "member": scene.bob});
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let body = with(json!({"parent": garden, "member": scene.bob}), more);
         let joined = scene.decide(scene.ann, JOIN, garden, body).unwrap();
-        let word = saved(&joined, joined.subject.unwrap()).get(membership::ACCESS_LEVEL);
+        let word = node(&joined, joined.subject.unwrap()).get(membership::ACCESS_LEVEL);
         word.unwrap().into_owned()
     };
     assert_eq!(level(json!({})), "commenter");
@@ -143,11 +151,8 @@ fn a_custom_field_is_shared_by_its_admins_in_a_paid_workspace() {
         editor,
         "You do not have permission to share this custom field."
     );
-    let gil = scene.given(|fixture| {
-        let gil = fixture.member(acme, "Gil", Role::Guest);
-        fixture.with(|work| CUSTOM_FIELDS.join(work, gil, field, acme, Level::Admin));
-        gil
-    });
+    let gil = scene.guest();
+    scene.given(|fixture| fixture.share_field(field, acme, gil, Level::Admin));
     assert_eq!(
         scene.refused(gil, JOIN, field, body.clone()),
         super::PREMIUM
@@ -168,7 +173,7 @@ fn a_new_level_is_stored_with_the_edge() {
     assert!(change("viewer").changes.is_empty());
     let changed = change("editor");
     assert_eq!(written(&changed, rel::MEMBERS), [(garden, bob)]);
-    let word = saved(&changed, joined).get(membership::ACCESS_LEVEL);
+    let word = node(&changed, joined).get(membership::ACCESS_LEVEL);
     assert_eq!(word.as_deref(), Some("editor"));
 }
 
@@ -202,16 +207,9 @@ fn an_editor_neither_gives_nor_takes_the_level_of_an_admin() {
 fn members_leave_a_project_alone_but_remove_others_only_if_they_share_it() {
     let mut scene = DecisionScene::new();
     let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
-    let (secret, of_bob, of_cat) = scene.given(|fixture| {
-        let secret = fixture.private_project(acme, "Secret", ann);
-        let cat = fixture.member(acme, "Cat", Role::Member);
-        let of_bob = fixture.share(secret, acme, bob, Level::Viewer);
-        (
-            secret,
-            of_bob,
-            fixture.share(secret, acme, cat, Level::Viewer),
-        )
-    });
+    let (cat, ..) = scene.member("Cat");
+    let (secret, of_bob) = scene.shared_project(bob, Level::Viewer);
+    let of_cat = scene.given(|fixture| fixture.share(secret, acme, cat, Level::Viewer));
     let refused = scene.refused(bob, LEAVE, of_cat, json!({}));
     assert_eq!(refused, "You do not have permission to share this project.");
     let left = scene.done(bob, LEAVE, of_bob, json!({}));

@@ -1,7 +1,6 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::Role;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::portfolio;
 
@@ -23,15 +22,29 @@ fn who_creates_a_portfolio_owns_and_administers_it() {
     let body = json!({"name": "Beds", "workspace": scene.acme});
     let made = scene.done(scene.bob, CREATE, scene.acme, body);
     let beds = made.subject.unwrap();
-    assert_eq!(saved(&made, beds).get(portfolio::OWNER), Some(scene.bob));
+    assert_eq!(node(&made, beds).get(portfolio::OWNER), Some(scene.bob));
     assert_eq!(written(&made, rel::MEMBERS), [(beds, scene.bob)]);
+}
+
+#[test]
+fn users_list_only_their_own_portfolios() {
+    let scene = DecisionScene::new();
+    let list = |owner: &str| {
+        let query = format!("workspace={}{owner}", scene.acme);
+        scene.described(scene.bob, "getPortfolios", &query)
+    };
+    let of_ann = list(&format!("&owner={}", scene.ann));
+    assert_eq!(of_ann.unwrap_err().message, "You may only list your own portfolios.");
+    assert_eq!(list("").unwrap().page.filters.len(), 1, "their owner");
+    list("&owner=me").unwrap();
+    list(&format!("&owner={}", scene.bob)).unwrap();
 }
 
 #[test]
 fn guests_create_no_portfolios() {
     let mut scene = DecisionScene::new();
     let acme = scene.acme;
-    let gil = scene.given(|fixture| fixture.member(acme, "Gil", Role::Guest));
+    let gil = scene.guest();
     let body = json!({"name": "Beds", "workspace": acme});
     let refused = scene.refused(gil, CREATE, acme, body.clone());
     assert_eq!(
@@ -45,12 +58,9 @@ fn guests_create_no_portfolios() {
 fn the_old_form_of_the_privacy_counts_without_the_new_one() {
     let scene = DecisionScene::new();
     let privacy = |more: Value| {
-        let mut body = json!({"name": "Beds", "workspace": scene.acme});
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let body = with(json!({"name": "Beds", "workspace": scene.acme}), more);
         let made = scene.decide(scene.ann, CREATE, scene.acme, body).unwrap();
-        let word = saved(&made, made.subject.unwrap()).get(portfolio::PRIVACY);
+        let word = node(&made, made.subject.unwrap()).get(portfolio::PRIVACY);
         word.unwrap().into_owned()
     };
     assert_eq!(privacy(json!({})), "members_only");
@@ -70,7 +80,7 @@ fn the_days_of_a_portfolio_are_in_order() {
     let late = scene.refused(scene.ann, CHANGE, beds, days("2026-03-02", "2026-03-01"));
     assert_eq!(late, "The start must not be after the due date");
     let changed = scene.done(scene.ann, CHANGE, beds, days("2026-03-01", "2026-03-02"));
-    let due = saved(&changed, beds).get(portfolio::DUE_ON).unwrap();
+    let due = node(&changed, beds).get(portfolio::DUE_ON).unwrap();
     assert_eq!(due.to_string(), "2026-03-02");
 }
 
@@ -99,7 +109,7 @@ fn an_update_may_repeat_the_owner_but_not_change_them() {
     assert_eq!(refused, "owner: Cannot write this property");
     let renamed = scene.done(scene.ann, CHANGE, beds, owner(scene.ann));
     assert_eq!(
-        saved(&renamed, beds).get(portfolio::NAME).as_deref(),
+        node(&renamed, beds).get(portfolio::NAME).as_deref(),
         Some("Plots")
     );
 }

@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved};
+use crate::decision_scene::{DecisionScene, node};
 use serde_json::json;
 use workgraph_core::model::resources::project;
 
@@ -8,7 +8,7 @@ fn a_project_has_one_brief() {
     let create = "createProjectBrief";
     let made = scene.done(scene.ann, create, scene.garden, json!({"text": "Grow"}));
     let brief = made.subject.unwrap();
-    let garden = saved(&made, scene.garden);
+    let garden = node(&made, scene.garden);
     assert_eq!(garden.get(project::PROJECT_BRIEF), Some(brief));
     let again = scene.refused(scene.ann, create, scene.garden, json!({"text": "Water"}));
     assert_eq!(
@@ -24,7 +24,7 @@ fn a_deleted_brief_makes_room_for_another() {
     let brief = scene.made(scene.ann, create, scene.garden, json!({"text": "Grow"}));
     let deleted = scene.done(scene.ann, "deleteProjectBrief", brief, json!({}));
     assert_eq!(deleted.changes.trashed, [brief]);
-    let garden = saved(&deleted, scene.garden);
+    let garden = node(&deleted, scene.garden);
     assert_eq!(garden.get(project::PROJECT_BRIEF), None);
     scene.made(scene.ann, create, scene.garden, json!({"text": "Water"}));
 }

@@ -1,7 +1,7 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::{Level, Role};
+use workgraph_core::access::Level;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::membership;
 
@@ -16,21 +16,6 @@ fn members(user: Gid) -> Value {
 
 fn followers(user: Gid) -> Value {
     json!({"followers": [user]})
-}
-
-/// Stores a private project with a member of this level, and returns it with the membership.
-fn shared(scene: &mut DecisionScene, user: Gid, level: Level) -> (Gid, Gid) {
-    let (acme, ann) = (scene.acme, scene.ann);
-    scene.given(|fixture| {
-        let secret = fixture.private_project(acme, "Secret", ann);
-        (secret, fixture.share(secret, acme, user, level))
-    })
-}
-
-/// Stores another member of the workspace.
-fn cat(scene: &mut DecisionScene) -> Gid {
-    let acme = scene.acme;
-    scene.given(|fixture| fixture.member(acme, "Cat", Role::Member))
 }
 
 /// Stores a portfolio that the workspace sees.
@@ -74,7 +59,7 @@ fn a_follower_becomes_a_member_too() {
 fn a_member_who_follows_stays_a_member_as_before() {
     let mut scene = DecisionScene::new();
     let bob = scene.bob;
-    let (secret, _) = shared(&mut scene, bob, Level::Commenter);
+    let (secret, _) = scene.shared_project(bob, Level::Commenter);
     let follows = scene.done(bob, FOLLOW, secret, followers(bob));
     assert!(written(&follows, rel::MEMBERS).is_empty());
     assert_eq!(written(&follows, rel::PROJECT_FOLLOWERS), [(secret, bob)]);
@@ -90,7 +75,7 @@ fn who_joins_gets_at_most_the_level_of_who_lets_them_in() {
             .decide(by, ADD, scene.garden, members(scene.bob))
             .unwrap();
         let membership = joined.changes.edge_writes[0].aux.unwrap();
-        let word = saved(&joined, membership).get(membership::ACCESS_LEVEL);
+        let word = node(&joined, membership).get(membership::ACCESS_LEVEL);
         word.unwrap().into_owned()
     };
     assert_eq!(level(scene.ann), "admin");
@@ -100,8 +85,8 @@ fn who_joins_gets_at_most_the_level_of_who_lets_them_in() {
 #[test]
 fn editors_alone_add_and_remove_others() {
     let mut scene = DecisionScene::new();
-    let (bob, cat) = (scene.bob, cat(&mut scene));
-    let (secret, _) = shared(&mut scene, bob, Level::Commenter);
+    let (bob, cat) = (scene.bob, scene.member("Cat").0);
+    let (secret, _) = scene.shared_project(bob, Level::Commenter);
     for (operation, body) in [
         (ADD, members(cat)),
         (FOLLOW, followers(cat)),
@@ -122,17 +107,17 @@ fn editors_alone_add_and_remove_others() {
 fn who_sees_a_project_may_not_follow_it_without_comments() {
     let mut scene = DecisionScene::new();
     let bob = scene.bob;
-    let (secret, _) = shared(&mut scene, bob, Level::Viewer);
+    let (secret, _) = scene.shared_project(bob, Level::Viewer);
     let refused = scene.refused(bob, FOLLOW, secret, followers(bob));
     assert!(refused.contains("comment on this project"), "{refused}");
-    let (other, _) = shared(&mut scene, bob, Level::Commenter);
+    let (other, _) = scene.shared_project(bob, Level::Commenter);
     scene.done(bob, FOLLOW, other, followers(bob));
 }
 
 #[test]
 fn if_admins_alone_share_a_project_others_let_nobody_in() {
     let mut scene = DecisionScene::new();
-    let (garden, bob, cat) = (scene.garden, scene.bob, cat(&mut scene));
+    let (garden, bob, cat) = (scene.garden, scene.bob, scene.member("Cat").0);
     scene.decide(bob, ADD, garden, members(bob)).unwrap();
     let admins = json!({"minimum_access_level_for_sharing": "admin"});
     scene.done(scene.ann, "updateProject", garden, admins);
@@ -172,6 +157,8 @@ fn who_sees_a_portfolio_does_not_change_its_members() {
         beds,
         members(scene.bob),
     );
+    let added = scene.refused(scene.bob, "addMembersForPortfolio", beds, members(scene.ann));
+    assert_eq!(added, "You do not have permission to change the members of this portfolio.");
     let above = scene.refused(scene.bob, operation, beds, members(scene.ann));
     assert!(
         above.contains("members above your own access level"),

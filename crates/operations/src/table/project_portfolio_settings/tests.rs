@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved};
+use crate::decision_scene::{DecisionScene, node};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -34,10 +34,10 @@ fn a_portfolio_gives_access_to_its_projects() {
     let scene = DecisionScene::new();
     let (beds, setting) = beds(&scene);
     let on = scene.done(scene.ann, CHANGE, setting, inherited(true));
-    assert_eq!(givers(saved(&on, scene.garden)), [beds]);
-    assert!(saved(&on, setting).get(portfolio::IS_INHERITED));
+    assert_eq!(givers(node(&on, scene.garden)), [beds]);
+    assert!(node(&on, setting).get(portfolio::IS_INHERITED));
     let off = scene.done(scene.ann, CHANGE, setting, inherited(false));
-    assert!(givers(saved(&off, scene.garden)).is_empty());
+    assert!(givers(node(&off, scene.garden)).is_empty());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn only_an_editor_of_a_portfolio_gives_its_members_access() {
     scene.done(scene.ann, CHANGE, setting, inherited(true));
     let off = scene.done(scene.bob, CHANGE, setting, inherited(false));
     assert!(
-        givers(saved(&off, scene.garden)).is_empty(),
+        givers(node(&off, scene.garden)).is_empty(),
         "who shares the project ends it"
     );
 }

@@ -1,10 +1,10 @@
 mod changes;
 
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Role;
-use workgraph_core::model::registry::rel;
+use workgraph_core::model::registry::{CustomFieldType, rel};
 use workgraph_core::model::resources::project;
 use workgraph_core::rules::membership_rules;
 
@@ -18,22 +18,9 @@ fn team(scene: &mut DecisionScene) -> Gid {
     })
 }
 
-/// Stores another workspace of the admin.
-fn other_workspace(scene: &mut DecisionScene) -> Gid {
-    let ann = scene.ann;
-    scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        other
-    })
-}
-
 /// Returns the body of a new project in a team, with more fields.
 fn in_team(growers: Gid, more: Value) -> Value {
-    let mut body = json!({"name": "Meadow", "team": growers});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    body
+    with(json!({"name": "Meadow", "team": growers}), more)
 }
 
 #[test]
@@ -48,7 +35,7 @@ fn a_project_of_an_organization_has_a_team() {
     let made = scene.done(ann, "createProject", ann, in_team(growers, json!({})));
     let meadow = made.subject.unwrap();
     assert_eq!(written(&made, rel::TEAM), [(meadow, growers)]);
-    assert_eq!(saved(&made, meadow).workspace, Some(scene.acme));
+    assert_eq!(node(&made, meadow).workspace, Some(scene.acme));
 }
 
 #[test]
@@ -63,14 +50,14 @@ fn a_workspace_without_teams_has_projects_without_one() {
     });
     let body = json!({"name": "Balcony", "workspace": home});
     let made = scene.done(ann, "createProject", ann, body);
-    assert_eq!(saved(&made, made.subject.unwrap()).workspace, Some(home));
+    assert_eq!(node(&made, made.subject.unwrap()).workspace, Some(home));
 }
 
 #[test]
 fn a_project_and_its_team_are_in_one_workspace() {
     let mut scene = DecisionScene::new();
     let (growers, ann, garden) = (team(&mut scene), scene.ann, scene.garden);
-    let other = other_workspace(&mut scene);
+    let other = scene.second_workspace();
     let body = in_team(growers, json!({"workspace": other}));
     let refused = scene.refused(ann, "createProject", ann, body);
     assert_eq!(refused, "team: Not a team of that workspace");
@@ -102,8 +89,10 @@ fn who_only_sees_a_team_creates_no_project_in_it() {
     let mut scene = DecisionScene::new();
     let (acme, ann) = (scene.acme, scene.ann);
     let growers = team(&mut scene);
-    let cat = scene.given(|fixture| fixture.member(acme, "Cat", Role::Member));
+    let cat = scene.member("Cat").0;
     scene.done(ann, "updateTeam", growers, json!({"visibility": "public"}));
+    let moved = scene.refused(cat, "updateProject", scene.garden, json!({"team": growers}));
+    assert_eq!(moved, "You do not have permission to change this team.");
     let body = in_team(growers, json!({}));
     let refused = scene.refused(cat, "createProject", cat, body.clone());
     assert_eq!(refused, "You may not create projects in this team.");
@@ -129,7 +118,7 @@ fn a_new_project_belongs_to_its_creator_or_to_a_member_of_the_workspace() {
     let owner = |more| {
         let made = scene.decide(scene.ann, "createProject", growers, in_team(growers, more))?;
         Ok::<_, workgraph_core::domain_error::DomainError>(
-            saved(&made, made.subject.unwrap()).get(project::OWNER),
+            node(&made, made.subject.unwrap()).get(project::OWNER),
         )
     };
     assert_eq!(owner(json!({})).unwrap(), Some(scene.ann));
@@ -162,7 +151,7 @@ fn the_old_form_of_the_privacy_counts_without_the_new_one() {
         let changed = scene
             .decide(scene.ann, "updateProject", scene.garden, body)
             .unwrap();
-        let word = saved(&changed, scene.garden).get(project::PRIVACY);
+        let word = node(&changed, scene.garden).get(project::PRIVACY);
         word.unwrap().into_owned()
     };
     assert_eq!(privacy(json!({"public": false})), "private");
@@ -170,6 +159,20 @@ fn the_old_form_of_the_privacy_counts_without_the_new_one() {
     assert_eq!(privacy(both), "private_to_team");
     let named = json!({"public": true, "name": "Park"});
     assert_eq!(privacy(named), "public_to_workspace");
+}
+
+#[test]
+fn a_new_project_has_no_custom_field_that_could_have_a_value() {
+    let mut scene = DecisionScene::new();
+    let (growers, acme) = (team(&mut scene), scene.acme);
+    let field = scene.given(|fixture| {
+        fixture.custom_field(acme, "Height", CustomFieldType::Text, &[]).0
+    });
+    let values = json!({"custom_fields": {field.to_string(): "7"}});
+    let refused = scene.refused(scene.ann, "createProject", acme, in_team(growers, values));
+    assert!(refused.contains("is not on given object"), "{refused}");
+    let none = in_team(growers, json!({"custom_fields": {}}));
+    scene.made(scene.ann, "createProject", acme, none);
 }
 
 #[test]
@@ -185,7 +188,7 @@ fn the_days_of_a_project_are_in_order() {
     let same = refused(days("2026-03-01", "2026-03-01"));
     assert_eq!(same, "start_on: Must differ from due_on");
     let changed = change(days("2026-03-01", "2026-03-02")).unwrap();
-    let start = saved(&changed, scene.garden).get(project::START_ON);
+    let start = node(&changed, scene.garden).get(project::START_ON);
     assert_eq!(
         start.map(|day| day.to_string()).as_deref(),
         Some("2026-03-01")
@@ -199,7 +202,7 @@ fn the_old_name_of_the_due_day_counts_without_the_new_one() {
         let changed = scene
             .decide(scene.ann, "updateProject", scene.garden, body)
             .unwrap();
-        let day = saved(&changed, scene.garden).get(project::DUE_ON);
+        let day = node(&changed, scene.garden).get(project::DUE_ON);
         day.unwrap().to_string()
     };
     assert_eq!(due(json!({"due_date": "2026-03-01"})), "2026-03-01");

@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -25,10 +25,7 @@ fn a_status_update_says_something() {
     let scene = DecisionScene::new();
     let garden = scene.garden;
     let create = |more: Value| {
-        let mut body = json!({"parent": garden, "status_type": "on_track"});
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let body = with(json!({"parent": garden, "status_type": "on_track"}), more);
         scene.decide(scene.ann, CREATE, garden, body)
     };
     for nothing in [
@@ -56,7 +53,7 @@ fn a_project_status_may_be_a_colour_alone() {
         let made = scene
             .decide(scene.ann, CREATE_OLD_FORM, scene.garden, body)
             .unwrap();
-        let word = saved(&made, made.subject.unwrap()).get(status_update::STATUS_TYPE);
+        let word = node(&made, made.subject.unwrap()).get(status_update::STATUS_TYPE);
         word.unwrap().into_owned()
     };
     assert_eq!(status_type(json!({"color": "yellow"})), "at_risk");
@@ -73,7 +70,7 @@ fn a_status_update_has_a_state_that_its_object_can_have() {
     let refused = scene.refused(scene.ann, CREATE, goal, about(goal, "complete"));
     assert!(refused.starts_with("status_type: "), "{refused}");
     let made = scene.done(scene.ann, CREATE, goal, about(goal, "achieved"));
-    let status = saved(&made, goal).get(goal::STATUS);
+    let status = node(&made, goal).get(goal::STATUS);
     assert_eq!(status.as_deref(), Some("achieved"));
 }
 
@@ -81,12 +78,9 @@ fn a_status_update_has_a_state_that_its_object_can_have() {
 fn a_status_update_without_a_title_names_its_day() {
     let scene = DecisionScene::new();
     let title = |more: Value| {
-        let mut body = about(scene.garden, "on_track");
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let body = with(about(scene.garden, "on_track"), more);
         let made = scene.decide(scene.ann, CREATE, scene.garden, body).unwrap();
-        let text = saved(&made, made.subject.unwrap()).get(status_update::TITLE);
+        let text = node(&made, made.subject.unwrap()).get(status_update::TITLE);
         text.unwrap().into_owned()
     };
     assert_eq!(title(json!({})), "Status Update - Jan 15");
@@ -96,19 +90,15 @@ fn a_status_update_without_a_title_names_its_day() {
 #[test]
 fn only_an_editor_posts_a_status_update() {
     let mut scene = DecisionScene::new();
-    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
-    let secret = scene.given(|fixture| {
-        let secret = fixture.private_project(acme, "Secret", ann);
-        fixture.share(secret, acme, bob, Level::Commenter);
-        secret
-    });
+    let (ann, bob) = (scene.ann, scene.bob);
+    let (secret, _) = scene.shared_project(bob, Level::Commenter);
     let refused = scene.refused(bob, CREATE, secret, about(secret, "on_track"));
     assert_eq!(
         refused,
         "You do not have permission to change this project."
     );
     let made = scene.done(ann, CREATE, secret, about(secret, "on_track"));
-    assert_eq!(saved(&made, made.subject.unwrap()).ty, Type::StatusUpdate);
+    assert_eq!(node(&made, made.subject.unwrap()).ty, Type::StatusUpdate);
 }
 
 #[test]
@@ -117,12 +107,12 @@ fn the_newest_status_update_completes_or_reopens_a_project() {
     let garden = scene.garden;
     let post = |word| scene.done(scene.ann, CREATE, garden, about(garden, word));
     let done = post("complete");
-    let completed = saved(&done, garden);
+    let completed = node(&done, garden);
     assert!(completed.get(project::COMPLETED));
     assert_eq!(completed.get(project::COMPLETED_BY), Some(scene.ann));
     assert_eq!(completed.get(CURRENT_STATUS_UPDATE), done.subject);
     let again = post("on_track");
-    let reopened = saved(&again, garden);
+    let reopened = node(&again, garden);
     assert!(!reopened.get(project::COMPLETED));
     assert_eq!(reopened.get(project::COMPLETED_BY), None);
 }
@@ -153,11 +143,11 @@ fn without_the_newest_status_update_the_one_before_counts() {
         "the current one stays"
     );
     let deleted = scene.done(scene.ann, DELETE, second, json!({}));
-    let completed = saved(&deleted, garden);
+    let completed = node(&deleted, garden);
     assert_eq!(completed.get(CURRENT_STATUS_UPDATE), Some(first));
     assert!(completed.get(project::COMPLETED));
     let last = scene.done(scene.ann, DELETE, first, json!({}));
-    let open = saved(&last, garden);
+    let open = node(&last, garden);
     assert_eq!(open.get(CURRENT_STATUS_UPDATE), None);
     assert!(!open.get(project::COMPLETED));
 }

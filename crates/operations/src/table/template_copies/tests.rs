@@ -1,17 +1,14 @@
-use crate::decision_scene::{DecisionScene, written};
+use crate::decision_scene::{DecisionScene, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::{Level, Role};
+use workgraph_core::access::Level;
 use workgraph_core::model::registry::rel;
 
 const SAVE: &str = "projectSaveAsTemplate";
 
 /// Returns the body of a new template, with more properties.
 fn new_template(more: Value) -> Value {
-    let mut body = json!({"name": "Pattern", "public": true});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    body
+    with(json!({"name": "Pattern", "public": true}), more)
 }
 
 /// Stores a team of the admin.
@@ -58,11 +55,8 @@ fn a_copy_goes_into_a_team_whose_content_the_caller_manages() {
 fn a_copy_and_its_team_are_in_one_workspace() {
     let mut scene = DecisionScene::new();
     let (growers, ann) = (team(&mut scene, "Growers"), scene.ann);
-    let others = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        fixture.team(other, "Others", ann)
-    });
+    let club = scene.second_workspace();
+    let others = scene.given(|fixture| fixture.team(club, "Others", ann));
     let save = |team: Gid| {
         let body = new_template(json!({"team": team}));
         scene.decide(ann, SAVE, scene.garden, body)
@@ -79,11 +73,10 @@ fn a_copy_and_its_team_are_in_one_workspace() {
 fn a_guest_copies_into_a_team_alone() {
     let mut scene = DecisionScene::new();
     let (growers, acme, garden) = (team(&mut scene, "Growers"), scene.acme, scene.garden);
-    let gil = scene.given(|fixture| {
-        let gil = fixture.member(acme, "Gil", Role::Guest);
+    let gil = scene.guest();
+    scene.given(|fixture| {
         fixture.share(garden, acme, gil, Level::Editor);
         fixture.join_team(gil, growers, acme);
-        gil
     });
     let refused = scene.refused(gil, SAVE, garden, new_template(json!({})));
     assert!(refused.contains("name one of them (team)"), "{refused}");

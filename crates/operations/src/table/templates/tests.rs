@@ -1,8 +1,7 @@
-use crate::decision_scene::{DecisionScene, JOBS_MAX, saved, written};
+use crate::decision_scene::{DecisionScene, JOBS_MAX, node, with, written};
 use crate::operation::Decision;
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::Role;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::project_template;
@@ -12,10 +11,7 @@ const DELETE: &str = "deleteProjectTemplate";
 
 /// Returns the body of a new template, with more properties.
 fn new_template(more: Value) -> Value {
-    let mut body = json!({"name": "Pattern", "public": true});
-    let more = more.as_object().unwrap().clone();
-    body.as_object_mut().unwrap().extend(more);
-    body
+    with(json!({"name": "Pattern", "public": true}), more)
 }
 
 /// Returns the template that a decision makes.
@@ -41,23 +37,32 @@ fn a_template_belongs_to_who_saves_it() {
         pattern.get(project_template::COLOR).as_deref(),
         Some("light-red")
     );
-    assert_eq!(saved(&made, made.subject.unwrap()).ty, Type::Job);
+    assert_eq!(node(&made, made.subject.unwrap()).ty, Type::Job);
+}
+
+#[test]
+fn a_list_of_project_templates_is_of_a_team_or_a_workspace() {
+    let mut scene = DecisionScene::new();
+    let (acme, ann) = (scene.acme, scene.ann);
+    let growers = scene.given(|fixture| fixture.team(acme, "Growers", ann));
+    let list = |query: String| scene.described(ann, "getProjectTemplates", &query);
+    let nothing = list(String::new()).unwrap_err().message;
+    assert_eq!(nothing, "workspace: Missing input");
+    assert_eq!(list(format!("workspace={acme}")).unwrap().anchor, "workspace");
+    let both = list(format!("workspace={acme}&team={growers}")).unwrap();
+    assert_eq!((both.anchor, both.page.filters.len()), ("team", 1));
 }
 
 #[test]
 fn a_template_has_the_workspace_of_its_project() {
     let mut scene = DecisionScene::new();
     let ann = scene.ann;
-    let other = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        other
-    });
+    let club = scene.second_workspace();
     let save = |workspace: Gid| {
         let body = new_template(json!({"workspace": workspace}));
         scene.decide(ann, SAVE, scene.garden, body)
     };
-    let refused = save(other).unwrap_err().message;
+    let refused = save(club).unwrap_err().message;
     assert_eq!(refused, "workspace: Not the workspace of the project");
     let made = save(scene.acme).unwrap();
     assert_eq!(template(&made).workspace, Some(scene.acme));

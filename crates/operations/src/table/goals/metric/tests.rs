@@ -1,4 +1,4 @@
-use crate::decision_scene::{DecisionScene, saved};
+use crate::decision_scene::{DecisionScene, node};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -29,7 +29,7 @@ impl Scene {
         scene.decide(scene.ann, operation, goal, body.clone())?;
         let decision = scene.done(scene.ann, operation, goal, body);
         let changed = !decision.changes.is_empty();
-        Ok(changed.then(|| GoalMetric::of(saved(&decision, goal)).unwrap()))
+        Ok(changed.then(|| GoalMetric::of(node(&decision, goal)).unwrap()))
     }
 
     fn set(&self, body: Value) -> GoalMetric {

@@ -59,12 +59,8 @@ fn a_task_from_a_template_goes_into_the_first_section() {
 #[test]
 fn only_an_editor_of_the_project_makes_tasks_from_its_templates() {
     let mut scene = DecisionScene::new();
-    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
-    let secret = scene.given(|fixture| {
-        let secret = fixture.private_project(acme, "Secret", ann);
-        fixture.share(secret, acme, bob, Level::Commenter);
-        secret
-    });
+    let (ann, bob) = (scene.ann, scene.bob);
+    let (secret, _) = scene.shared_project(bob, Level::Commenter);
     let recipe = task_template(&mut scene, secret);
     let refused = scene.refused(bob, TASK, recipe, json!({}));
     assert_eq!(

@@ -1,8 +1,8 @@
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, written};
 use crate::operation::Decision;
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::{Level, Role};
+use workgraph_core::access::Level;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::portfolio;
@@ -34,10 +34,9 @@ fn with_parts(parts: Value) -> Value {
 fn guests_duplicate_no_portfolios() {
     let mut scene = DecisionScene::new();
     let (beds, acme) = (beds(&scene), scene.acme);
-    let gil = scene.given(|fixture| {
-        let gil = fixture.member(acme, "Gil", Role::Guest);
+    let gil = scene.guest();
+    scene.given(|fixture| {
         fixture.with(|work| PORTFOLIOS.join(work, gil, beds, acme, Level::Viewer));
-        gil
     });
     let refused = scene.refused(gil, DUPLICATE, beds, json!({"name": "Copy"}));
     assert!(
@@ -69,7 +68,7 @@ fn a_copy_belongs_to_who_makes_it() {
     assert_eq!(new.get(portfolio::OWNER), Some(scene.bob));
     assert_eq!(new.get(portfolio::COLOR).as_deref(), Some("light-red"));
     assert_eq!(written(&copied, rel::MEMBERS), [(new.gid, scene.bob)]);
-    let job = saved(&copied, copied.subject.unwrap());
+    let job = node(&copied, copied.subject.unwrap());
     assert_eq!(job.ty, Type::Job);
 }
 

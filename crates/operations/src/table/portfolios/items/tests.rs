@@ -1,7 +1,6 @@
 use crate::decision_scene::{DecisionScene, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
-use workgraph_core::access::Role;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::portfolio::ITEMS_MAX;
 use workgraph_core::storage::ListPosition;
@@ -77,11 +76,8 @@ fn a_project_that_leaves_a_portfolio_is_closed_to_its_members() {
 fn an_item_and_its_portfolio_are_in_one_workspace() {
     let mut scene = DecisionScene::new();
     let (beds, ann) = (portfolio(&scene, "Beds"), scene.ann);
-    let elsewhere = scene.given(|fixture| {
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        fixture.project(other, "Elsewhere", ann)
-    });
+    let club = scene.second_workspace();
+    let elsewhere = scene.given(|fixture| fixture.project(club, "Elsewhere", ann));
     let refused = scene.refused(ann, ADD, beds, item(elsewhere));
     assert!(
         refused.contains("Not an object of the portfolio's workspace"),

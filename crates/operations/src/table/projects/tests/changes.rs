@@ -1,6 +1,6 @@
 //! Tests of changes of projects, and of their statuses.
 use super::team;
-use crate::decision_scene::{DecisionScene, saved, written};
+use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::json;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::{Type, rel};
@@ -16,7 +16,7 @@ fn only_an_admin_gives_a_project_another_owner() {
     assert_eq!(refused, "You do not have permission to share this project.");
     scene.done(scene.bob, CHANGE, scene.garden, json!({"name": "Park"}));
     let changed = scene.done(scene.ann, CHANGE, scene.garden, body);
-    let owner = saved(&changed, scene.garden).get(project::OWNER);
+    let owner = node(&changed, scene.garden).get(project::OWNER);
     assert_eq!(owner, Some(scene.bob));
 }
 
@@ -92,7 +92,7 @@ fn a_change_without_effect_does_not_touch_a_project() {
         .changes
         .time;
     assert_eq!(
-        saved(&rename("New"), old).get(project::MODIFIED_AT),
+        node(&rename("New"), old).get(project::MODIFIED_AT),
         Some(now)
     );
 }
@@ -104,12 +104,12 @@ fn a_status_in_a_project_becomes_its_current_one() {
     let changed = scene.done(scene.ann, CHANGE, scene.garden, body);
     let (status, of) = written(&changed, rel::STATUS_OF)[0];
     assert_eq!(of, scene.garden);
-    let garden = saved(&changed, scene.garden);
+    let garden = node(&changed, scene.garden);
     assert_eq!(
         garden.get(status_update::CURRENT_STATUS_UPDATE),
         Some(status)
     );
-    let word = saved(&changed, status).get(status_update::STATUS_TYPE);
+    let word = node(&changed, status).get(status_update::STATUS_TYPE);
     assert_eq!(word.as_deref(), Some("off_track"));
     let faulty = json!({"current_status": {"color": "pink"}});
     let refused = scene.refused(scene.ann, CHANGE, scene.garden, faulty);
@@ -136,11 +136,23 @@ fn a_new_project_may_have_a_status() {
 }
 
 #[test]
+fn who_does_not_see_a_project_does_not_count_its_tasks() {
+    let mut scene = DecisionScene::new();
+    let (secret, _) = scene.shared_project(scene.ann, Level::Admin);
+    let count = |by| {
+        let parameters = [("project_gid", secret.to_string())];
+        scene.found(by, "getTaskCountsForProject", &parameters)
+    };
+    let refused = count(scene.bob).unwrap_err().message;
+    assert_eq!(refused, "You do not have access to this project.");
+    assert_eq!(count(scene.ann).unwrap(), secret);
+}
+
+#[test]
 fn a_viewer_changes_no_project() {
     let mut scene = DecisionScene::new();
-    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
-    let secret = scene.given(|fixture| fixture.private_project(acme, "Secret", ann));
-    scene.given(|fixture| fixture.share(secret, acme, bob, Level::Commenter));
+    let (ann, bob) = (scene.ann, scene.bob);
+    let (secret, _) = scene.shared_project(bob, Level::Commenter);
     let refused = scene.refused(bob, CHANGE, secret, json!({"name": "Park"}));
     assert_eq!(
         refused,
