@@ -152,12 +152,16 @@ fn where_forbidden_objects_are_hidden_a_hidden_field_is_not_on_a_project() {
     let (hidden, field) = (hidden_field(&scene), field_in(&mut scene, acme, "Height"));
     let setting = scene.made(scene.ann, ADD, scene.garden, add(hidden));
     let beside = with(add(field), json!({"insert_after": setting}));
-    let decide = |scene: &DecisionScene, operation, body| scene.decide(bob, operation, scene.garden, body);
+    let decide =
+        |scene: &DecisionScene, operation, body| scene.decide(bob, operation, scene.garden, body);
     decide(&scene, ADD, beside.clone()).unwrap();
     decide(&scene, REMOVE, add(hidden)).unwrap();
     scene.settings.hide_forbidden = true;
     let refused = decide(&scene, ADD, beside).unwrap_err().message;
-    assert!(refused.contains("insert_after: Unknown object"), "{refused}");
+    assert!(
+        refused.contains("insert_after: Unknown object"),
+        "{refused}"
+    );
     let refused = decide(&scene, REMOVE, add(hidden)).unwrap_err().message;
     assert!(refused.contains("is not on given object"), "{refused}");
 }

@@ -1,8 +1,8 @@
-use crate::decision_scene::{DecisionScene, node, with, written};
+use crate::decision_scene::{DecisionScene, node, with};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::rel;
+use workgraph_core::model::registry::CustomFieldType;
 use workgraph_core::model::resources::custom_field::{self, PRECISION_MAX};
 use workgraph_core::rules::auto_id_rules::PREFIX_MAX;
 
@@ -69,7 +69,10 @@ fn guests_and_view_only_members_make_no_custom_fields() {
     let body = new_field(&scene, "text", json!({}));
     let refused = |by| scene.refused(by, "createCustomField", by, body.clone());
     assert_eq!(refused(gil), super::PREMIUM);
-    assert_eq!(refused(vic), "You do not have permission to change this workspace.");
+    assert_eq!(
+        refused(vic),
+        "You do not have permission to change this workspace."
+    );
     scene.made(scene.bob, "createCustomField", gil, body.clone());
 }
 
@@ -239,19 +242,11 @@ fn an_update_may_repeat_what_never_changes() {
 
 #[test]
 fn an_update_may_repeat_the_options_but_not_change_them() {
-    let scene = DecisionScene::new();
-    let names = json!({"enum_options": [{"name": "Low"}, {"name": "High"}]});
-    let made = scene.done(
-        scene.ann,
-        "createCustomField",
-        scene.acme,
-        new_field(&scene, "enum", names),
-    );
-    let field = made.subject.unwrap();
-    let options = written(&made, rel::OPTION_OF);
-    let [(low, _), (high, _)] = options[..] else {
-        panic!("{options:?}");
-    };
+    let mut scene = DecisionScene::new();
+    let (acme, names) = (scene.acme, ["Low", "High"]);
+    let (field, options) =
+        scene.given(|fixture| fixture.custom_field(acme, "Size", CustomFieldType::Enum, &names));
+    let (low, high) = (options[0], options[1]);
     let change = |options| {
         let body = json!({"enum_options": options});
         scene.decide(scene.ann, "updateCustomField", field, body)

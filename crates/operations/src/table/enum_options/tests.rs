@@ -179,13 +179,18 @@ fn only_an_editor_of_a_field_changes_its_options() {
     let (size, options) = field(&mut scene, "Size", &["Low"]);
     let (low, bob) = (options[0], scene.bob);
     let body = json!({"name": "Small"});
-    scene.decide(bob, "updateEnumOption", low, body.clone()).unwrap();
+    scene
+        .decide(bob, "updateEnumOption", low, body.clone())
+        .unwrap();
     let usual = json!({"default_access_level": "user"});
     scene.done(scene.ann, "updateCustomField", size, usual);
     let refused = scene.refused(bob, "updateEnumOption", low, body.clone());
     assert!(refused.contains("permission to change this"), "{refused}");
     let create = scene.refused(bob, "createEnumOptionForCustomField", size, body);
-    assert_eq!(create, "You do not have permission to change this custom field.");
+    assert_eq!(
+        create,
+        "You do not have permission to change this custom field."
+    );
 }
 
 #[test]

@@ -69,8 +69,16 @@ fn a_list_of_memberships_is_of_an_object_or_of_a_team() {
     assert_eq!(anchor(format!("parent={}", scene.garden)), "parent");
     assert_eq!(anchor(format!("member={growers}")), "member");
     let other = list(format!("member={growers}&resource_subtype=goal_membership"));
-    assert!(other.unwrap_err().message.contains("it is project_membership"));
-    list(format!("member={growers}&resource_subtype=project_membership")).unwrap();
+    assert!(
+        other
+            .unwrap_err()
+            .message
+            .contains("it is project_membership")
+    );
+    list(format!(
+        "member={growers}&resource_subtype=project_membership"
+    ))
+    .unwrap();
 }
 
 #[test]

@@ -34,7 +34,10 @@ fn users_list_only_their_own_portfolios() {
         scene.described(scene.bob, "getPortfolios", &query)
     };
     let of_ann = list(&format!("&owner={}", scene.ann));
-    assert_eq!(of_ann.unwrap_err().message, "You may only list your own portfolios.");
+    assert_eq!(
+        of_ann.unwrap_err().message,
+        "You may only list your own portfolios."
+    );
     assert_eq!(list("").unwrap().page.filters.len(), 1, "their owner");
     list("&owner=me").unwrap();
     list(&format!("&owner={}", scene.bob)).unwrap();

@@ -157,8 +157,16 @@ fn who_sees_a_portfolio_does_not_change_its_members() {
         beds,
         members(scene.bob),
     );
-    let added = scene.refused(scene.bob, "addMembersForPortfolio", beds, members(scene.ann));
-    assert_eq!(added, "You do not have permission to change the members of this portfolio.");
+    let added = scene.refused(
+        scene.bob,
+        "addMembersForPortfolio",
+        beds,
+        members(scene.ann),
+    );
+    assert_eq!(
+        added,
+        "You do not have permission to change the members of this portfolio."
+    );
     let above = scene.refused(scene.bob, operation, beds, members(scene.ann));
     assert!(
         above.contains("members above your own access level"),
@@ -210,7 +218,7 @@ fn who_stops_following_stays_a_member() {
 }
 
 #[test]
-fn users_who_are_not_there_are_removed_without_a_change() {
+fn a_user_who_is_no_member_is_removed_without_a_change() {
     let scene = DecisionScene::new();
     let removed = scene.decide(scene.ann, REMOVE, scene.garden, members(scene.bob));
     assert!(removed.unwrap().changes.is_empty());

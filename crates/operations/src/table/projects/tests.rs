@@ -166,7 +166,9 @@ fn a_new_project_has_no_custom_field_that_could_have_a_value() {
     let mut scene = DecisionScene::new();
     let (growers, acme) = (team(&mut scene), scene.acme);
     let field = scene.given(|fixture| {
-        fixture.custom_field(acme, "Height", CustomFieldType::Text, &[]).0
+        fixture
+            .custom_field(acme, "Height", CustomFieldType::Text, &[])
+            .0
     });
     let values = json!({"custom_fields": {field.to_string(): "7"}});
     let refused = scene.refused(scene.ann, "createProject", acme, in_team(growers, values));

@@ -48,7 +48,10 @@ fn a_list_of_project_templates_is_of_a_team_or_a_workspace() {
     let list = |query: String| scene.described(ann, "getProjectTemplates", &query);
     let nothing = list(String::new()).unwrap_err().message;
     assert_eq!(nothing, "workspace: Missing input");
-    assert_eq!(list(format!("workspace={acme}")).unwrap().anchor, "workspace");
+    assert_eq!(
+        list(format!("workspace={acme}")).unwrap().anchor,
+        "workspace"
+    );
     let both = list(format!("workspace={acme}&team={growers}")).unwrap();
     assert_eq!((both.anchor, both.page.filters.len()), ("team", 1));
 }

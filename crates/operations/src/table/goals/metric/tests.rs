@@ -97,7 +97,7 @@ fn a_new_metric_keeps_the_gid_of_the_one_before() {
 }
 
 #[test]
-fn a_value_is_set_only_where_there_is_a_metric() {
+fn a_value_is_set_only_if_the_goal_has_a_metric() {
     let goal = Scene::new();
     let seven = json!({"current_number_value": 7});
     let refused = goal.refused(SET_VALUE, seven.clone());
