@@ -19,7 +19,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
 use workgraph_core::rules::membership_roles::MembershipRole;
-use workgraph_core::rules::membership_rules::rejoin_workspace;
+use workgraph_core::rules::membership_rules::{create_workspace, rejoin_workspace};
 use workgraph_core::storage::{GraphStore, ListPosition, ReadQuery, ViewerKey};
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_wire::{QueryParams, RequestOptions};
@@ -105,6 +105,16 @@ impl DecisionScene {
             let club = fixture.workspace("Club");
             fixture.add_workspace_member(ann, club, Role::Member);
             club
+        })
+    }
+
+    /// Stores a workspace without a paid plan, of which the admin is a member.
+    pub(crate) fn free_workspace(&mut self) -> Gid {
+        let ann = self.ann;
+        self.given(|fixture| {
+            let free = fixture.with(|work| create_workspace(work, "Free", false, false));
+            fixture.add_workspace_member(ann, free, Role::Member);
+            free
         })
     }
 

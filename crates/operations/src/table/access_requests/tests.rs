@@ -1,12 +1,13 @@
 use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::json;
 use workgraph_core::Gid;
-use workgraph_core::access::Level;
+use workgraph_core::access::{Level, Role};
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::access_request::{MESSAGE, STATUS};
 use workgraph_core::model::resources::membership;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::RowFilter;
 
 const ASK: &str = "createAccessRequest";
 const APPROVE: &str = "approveAccessRequest";
@@ -55,12 +56,45 @@ fn nobody_asks_for_access_in_a_workspace_of_others() {
     let mut scene = DecisionScene::new();
     let elsewhere = scene.given(|fixture| {
         let other = fixture.workspace("Other");
-        let kim = fixture.member(other, "Kim", workgraph_core::access::Role::Member);
+        let kim = fixture.member(other, "Kim", Role::Member);
         fixture.private_project(other, "Elsewhere", kim)
     });
     let refused = scene.refused(scene.bob, ASK, elsewhere, json!({"target": elsewhere}));
     assert_eq!(refused, "You do not have access to this project.");
     requested(&mut scene);
+}
+
+#[test]
+fn nobody_asks_for_access_in_a_free_workspace() {
+    let mut scene = DecisionScene::new();
+    let free = scene.free_workspace();
+    let hidden = scene.given(|fixture| {
+        let kim = fixture.member(free, "Kim", Role::Member);
+        fixture.private_project(free, "Hidden", kim)
+    });
+    let refused = scene.refused(scene.ann, ASK, hidden, json!({"target": hidden}));
+    assert_eq!(refused, super::PREMIUM);
+    requested(&mut scene);
+}
+
+#[test]
+fn users_list_their_own_requests_without_access_to_the_target() {
+    let mut scene = DecisionScene::new();
+    let (secret, _) = requested(&mut scene);
+    let list = |user: &str| {
+        let query = format!("target={secret}{user}");
+        scene
+            .described(scene.bob, "getAccessRequests", &query)
+            .unwrap()
+    };
+    let is_open = |user: &str| match list(user).page.filters.as_slice() {
+        [RowFilter::LinksTo(filter)] => filter.unseen,
+        other => panic!("{other:?}"),
+    };
+    let (all, own) = (list(""), list("&user=me"));
+    assert_eq!((all.anchor, own.anchor), ("target", "user"));
+    assert!(all.page.filters.is_empty());
+    assert!(is_open("&user=me") && !is_open(&format!("&user={}", scene.ann)));
 }
 
 #[test]
@@ -149,7 +183,7 @@ fn a_request_of_a_user_who_left_is_rejected() {
     let (_, request) = requested(&mut scene);
     let (acme, bob) = (scene.acme, scene.bob);
     scene.given(|fixture| {
-        let role = MembershipRole::of(workgraph_core::access::Role::Member);
+        let role = MembershipRole::of(Role::Member);
         fixture.with(|work| membership_rules::leave_workspace(work, bob, acme, None, role));
     });
     let approved = scene.refused(scene.ann, APPROVE, request, json!({}));

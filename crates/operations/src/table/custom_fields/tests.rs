@@ -63,9 +63,13 @@ fn a_custom_field_has_no_name_of_a_built_in_field() {
 }
 
 #[test]
-fn guests_and_view_only_members_make_no_custom_fields() {
+fn guests_view_only_members_and_free_workspaces_make_no_custom_fields() {
     let mut scene = DecisionScene::new();
     let (gil, vic) = (scene.guest(), scene.view_only_member());
+    let free = scene.free_workspace();
+    let in_free = new_field(&scene, "text", json!({"workspace": free}));
+    let premium = scene.refused(scene.ann, "createCustomField", free, in_free);
+    assert_eq!(premium, super::PREMIUM);
     let body = new_field(&scene, "text", json!({}));
     let refused = |by| scene.refused(by, "createCustomField", by, body.clone());
     assert_eq!(refused(gil), super::PREMIUM);

@@ -1,6 +1,7 @@
 use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
+use workgraph_core::access::Level;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::goal_relationship::{SUBTYPE, SUPPORTERS_MAX};
 use workgraph_core::storage::ListPosition;
@@ -94,6 +95,23 @@ fn a_supporter_stands_beside_one_of_its_goal() {
         added.changes.edge_writes[0].position,
         ListPosition::Before(quarter)
     );
+}
+
+#[test]
+fn a_supporter_stands_beside_none_that_the_caller_does_not_see() {
+    let mut scene = DecisionScene::new();
+    let (year, ann, bob) = (goal(&scene, "Year"), scene.ann, scene.bob);
+    let (secret, _) = scene.shared_project(ann, Level::Admin);
+    let editor = json!({"parent": year, "member": bob, "access_level": "editor"});
+    scene.done(ann, "createMembership", year, editor);
+    scene.done(ann, ADD, year, by(secret));
+    let after = json!({"supporting_resource": scene.garden, "insert_after": secret});
+    let refused = scene.refused(bob, ADD, year, after.clone());
+    assert!(
+        refused.contains("insert_after: Unknown object"),
+        "{refused}"
+    );
+    scene.done(ann, ADD, year, after);
 }
 
 #[test]

@@ -55,6 +55,18 @@ fn the_creator_and_the_followers_of_a_goal_become_members() {
 }
 
 #[test]
+fn a_free_workspace_has_no_goals() {
+    let mut scene = DecisionScene::new();
+    let free = scene.free_workspace();
+    let create = |workspace: Gid| {
+        let body = json!({"name": "Harvest", "workspace": workspace});
+        scene.decide(scene.ann, CREATE, workspace, body)
+    };
+    assert_eq!(create(free).unwrap_err().message, super::PREMIUM);
+    create(scene.acme).unwrap();
+}
+
+#[test]
 fn guests_create_no_goals() {
     let mut scene = DecisionScene::new();
     let acme = scene.acme;

@@ -12,6 +12,7 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{project, project_template};
 use workgraph_core::model::time::Date;
+use workgraph_core::rules::auto_id_rules;
 
 const PROJECT: &str = "instantiateProject";
 
@@ -71,6 +72,27 @@ fn a_project_from_a_template_belongs_to_who_makes_it() {
     assert_eq!(meadow.get(project::NOTES).as_deref(), Some("Grow"));
     assert_eq!(meadow.get(project::CREATED_FROM_TEMPLATE), Some(pattern));
     assert_eq!(written(&made, rel::MEMBERS), [(meadow.gid, scene.bob)]);
+}
+
+#[test]
+fn a_project_from_a_template_has_its_custom_fields_and_numbers() {
+    let scene = DecisionScene::new();
+    let id = json!({"workspace": scene.acme, "name": "Id", "resource_subtype": "text",
+        "id_prefix": "BUG"});
+    let id = scene.made(scene.ann, "createCustomField", scene.acme, id);
+    scene.done(
+        scene.ann,
+        "addCustomFieldSettingForProject",
+        scene.garden,
+        json!({"custom_field": id}),
+    );
+    let body = json!({"name": "Pattern", "public": true});
+    let saved = scene.done(scene.ann, "projectSaveAsTemplate", scene.garden, body);
+    let pattern = new_node(&saved, Type::ProjectTemplate).gid;
+    let made = scene.done(scene.bob, PROJECT, pattern, new_project(json!({})));
+    let meadow = new_node(&made, Type::Project);
+    assert_eq!(written(&made, rel::FIELD_ON), [(id, meadow.gid)]);
+    assert!(auto_id_rules::numbering(meadow).eq([id]));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
 use workgraph_core::model::registry::{CustomFieldType, rel};
 use workgraph_core::model::resources::membership;
+use workgraph_core::storage::RowFilter;
 
 const JOIN: &str = "createMembership";
 const CHANGE: &str = "updateMembership";
@@ -79,6 +80,23 @@ fn a_list_of_memberships_is_of_an_object_or_of_a_team() {
         "member={growers}&resource_subtype=project_membership"
     ))
     .unwrap();
+}
+
+#[test]
+fn a_member_named_by_an_address_is_looked_up_first() {
+    let scene = DecisionScene::new();
+    let list = |member: &str| {
+        let query = format!("parent={}&member={member}", scene.garden);
+        let listed = scene
+            .described(scene.ann, "getMemberships", &query)
+            .unwrap();
+        let [RowFilter::OtherEnd(gid)] = listed.page.filters[..] else {
+            panic!("{:?}", listed.page.filters);
+        };
+        (listed.anchor, gid)
+    };
+    assert_eq!(list("bob@example.com"), ("member", scene.garden));
+    assert_eq!(list(&scene.bob.to_string()), ("parent", scene.bob));
 }
 
 #[test]

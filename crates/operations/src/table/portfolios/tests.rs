@@ -44,6 +44,18 @@ fn users_list_only_their_own_portfolios() {
 }
 
 #[test]
+fn a_free_workspace_has_no_portfolios() {
+    let mut scene = DecisionScene::new();
+    let free = scene.free_workspace();
+    let create = |workspace: Gid| {
+        let body = json!({"name": "Beds", "workspace": workspace});
+        scene.decide(scene.ann, CREATE, workspace, body)
+    };
+    assert_eq!(create(free).unwrap_err().message, super::PREMIUM);
+    create(scene.acme).unwrap();
+}
+
+#[test]
 fn guests_create_no_portfolios() {
     let mut scene = DecisionScene::new();
     let acme = scene.acme;

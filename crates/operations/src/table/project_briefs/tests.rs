@@ -18,6 +18,17 @@ fn a_project_has_one_brief() {
 }
 
 #[test]
+fn a_free_workspace_has_no_briefs() {
+    let mut scene = DecisionScene::new();
+    let (ann, free) = (scene.ann, scene.free_workspace());
+    let balcony = scene.given(|fixture| fixture.project(free, "Balcony", ann));
+    let create =
+        |project| scene.decide(ann, "createProjectBrief", project, json!({"text": "Grow"}));
+    assert_eq!(create(balcony).unwrap_err().message, super::PREMIUM);
+    create(scene.garden).unwrap();
+}
+
+#[test]
 fn a_deleted_brief_makes_room_for_another() {
     let scene = DecisionScene::new();
     let create = "createProjectBrief";

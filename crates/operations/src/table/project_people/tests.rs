@@ -70,16 +70,17 @@ fn who_joins_gets_at_most_the_level_of_who_lets_them_in() {
     let scene = DecisionScene::new();
     let usual = json!({"default_access_level": "admin"});
     scene.done(scene.ann, "updateProject", scene.garden, usual);
-    let level = |by| {
-        let joined = scene
-            .decide(by, ADD, scene.garden, members(scene.bob))
-            .unwrap();
+    let level = |by, operation, body| {
+        let joined = scene.decide(by, operation, scene.garden, body).unwrap();
         let membership = joined.changes.edge_writes[0].aux.unwrap();
         let word = node(&joined, membership).get(membership::ACCESS_LEVEL);
         word.unwrap().into_owned()
     };
-    assert_eq!(level(scene.ann), "admin");
-    assert_eq!(level(scene.bob), "editor");
+    let (ann, bob) = (scene.ann, scene.bob);
+    assert_eq!(level(ann, ADD, members(bob)), "admin");
+    assert_eq!(level(bob, ADD, members(bob)), "editor");
+    assert_eq!(level(ann, FOLLOW, followers(bob)), "admin");
+    assert_eq!(level(bob, FOLLOW, followers(bob)), "editor");
 }
 
 #[test]
@@ -127,6 +128,7 @@ fn if_admins_alone_share_a_project_others_let_nobody_in() {
         scene.decide(scene.ann, operation, garden, body).unwrap();
     }
     scene.done(scene.ann, ADD, garden, members(cat));
+    scene.decide(cat, FOLLOW, garden, followers(cat)).unwrap();
     let removed = scene.refused(bob, REMOVE, garden, members(cat));
     assert_eq!(removed, "You do not have permission to share this project.");
 }

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::model::registry::{CustomFieldType, rel};
-use workgraph_core::model::resources::project;
+use workgraph_core::model::resources::{membership, project};
 use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::ListSource;
 
 /// Stores a team with an admin and a member.
 fn team(scene: &mut DecisionScene) -> Gid {
@@ -36,6 +37,27 @@ fn a_project_of_an_organization_has_a_team() {
     let meadow = made.subject.unwrap();
     assert_eq!(written(&made, rel::TEAM), [(meadow, growers)]);
     assert_eq!(node(&made, meadow).workspace, Some(scene.acme));
+}
+
+#[test]
+fn a_list_of_projects_is_of_a_team_a_workspace_or_all_workspaces() {
+    let mut scene = DecisionScene::new();
+    let (growers, acme) = (team(&mut scene), scene.acme);
+    let list = |query: String| {
+        let listed = scene.described(scene.ann, "getProjects", &query).unwrap();
+        (listed.anchor, listed.page.filters.len())
+    };
+    assert_eq!(list(format!("team={growers}")), ("team", 0));
+    assert_eq!(
+        list(format!("team={growers}&workspace={acme}")),
+        ("team", 1)
+    );
+    assert_eq!(list(format!("workspace={acme}")), ("workspace", 0));
+    let all = scene.described(scene.ann, "getProjects", "").unwrap();
+    assert!(matches!(
+        all.page.source,
+        ListSource::InViewerWorkspaces { .. }
+    ));
 }
 
 #[test]
@@ -132,12 +154,20 @@ fn a_new_project_belongs_to_its_creator_or_to_a_member_of_the_workspace() {
 fn followers_of_a_new_project_become_members_once() {
     let mut scene = DecisionScene::new();
     let (growers, ann, bob) = (team(&mut scene), scene.ann, scene.bob);
-    let body = in_team(growers, json!({"followers": [bob, bob]}));
+    let usual = json!({"followers": [bob, bob], "default_access_level": "viewer"});
+    let body = in_team(growers, usual);
     let made = scene.decide(ann, "createProject", ann, body).unwrap();
     let meadow = made.subject.unwrap();
     assert_eq!(written(&made, rel::MEMBERS), [(meadow, ann), (meadow, bob)]);
     let follows = written(&made, rel::PROJECT_FOLLOWERS);
     assert!(follows.contains(&(meadow, ann)) && follows.contains(&(meadow, bob)));
+    let edges = made.changes.edge_writes.iter();
+    let of_bob = edges
+        .filter(|edge| edge.rel == rel::MEMBERS)
+        .nth(1)
+        .unwrap();
+    let word = node(&made, of_bob.aux.unwrap()).get(membership::ACCESS_LEVEL);
+    assert_eq!(word.as_deref(), Some("viewer"));
     let eve = scene.given(|fixture| fixture.user("Eve", "eve@example.org"));
     let body = in_team(growers, json!({"followers": [eve]}));
     let refused = scene.refused(ann, "createProject", ann, body);

@@ -57,6 +57,25 @@ fn a_task_from_a_template_goes_into_the_first_section() {
 }
 
 #[test]
+fn a_task_from_a_template_gets_the_numbers_of_its_project() {
+    let mut scene = DecisionScene::new();
+    let garden = scene.garden;
+    let recipe = task_template(&mut scene, garden);
+    let number = || {
+        let made = scene.decide(scene.ann, TASK, recipe, json!({})).unwrap();
+        let fields = written(&made, rel::NUMBERED).into_iter();
+        fields.map(|(_, field)| field).collect::<Vec<_>>()
+    };
+    assert!(number().is_empty());
+    let id = json!({"workspace": scene.acme, "name": "Id", "resource_subtype": "text",
+        "id_prefix": "BUG"});
+    let id = scene.made(scene.ann, "createCustomField", garden, id);
+    let add = json!({"custom_field": id});
+    scene.done(scene.ann, "addCustomFieldSettingForProject", garden, add);
+    assert_eq!(number(), [id]);
+}
+
+#[test]
 fn only_an_editor_of_the_project_makes_tasks_from_its_templates() {
     let mut scene = DecisionScene::new();
     let (ann, bob) = (scene.ann, scene.bob);

@@ -1,6 +1,7 @@
 use crate::decision_scene::{DecisionScene, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
+use workgraph_core::access::Level;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::portfolio::ITEMS_MAX;
 use workgraph_core::storage::ListPosition;
@@ -100,6 +101,23 @@ fn an_item_stands_beside_one_of_its_portfolio() {
     let added = scene.done(scene.ann, ADD, beds, before(other));
     let position = added.changes.edge_writes[0].position;
     assert_eq!(position, ListPosition::Before(other));
+}
+
+#[test]
+fn an_item_stands_beside_none_that_the_caller_does_not_see() {
+    let mut scene = DecisionScene::new();
+    let (beds, ann, bob) = (portfolio(&scene, "Beds"), scene.ann, scene.bob);
+    let (secret, _) = scene.shared_project(ann, Level::Admin);
+    let editor = json!({"parent": beds, "member": bob, "access_level": "editor"});
+    scene.done(ann, "createMembership", beds, editor);
+    scene.done(ann, ADD, beds, item(secret));
+    let after = json!({"item": scene.garden, "insert_after": secret});
+    let refused = scene.refused(bob, ADD, beds, after.clone());
+    assert!(
+        refused.contains("insert_after: Unknown object"),
+        "{refused}"
+    );
+    scene.done(ann, ADD, beds, after);
 }
 
 #[test]
