@@ -416,3 +416,6 @@ fn remove<P: PathNode>(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

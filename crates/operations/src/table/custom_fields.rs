@@ -327,3 +327,6 @@ fn change(
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

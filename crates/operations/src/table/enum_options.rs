@@ -213,3 +213,6 @@ pub(super) fn unchanged_options(
         ),
     ))
 }
+
+#[cfg(test)]
+mod tests;

@@ -230,3 +230,6 @@ const TIME_PERIODS: Input<RowFilter> = Input::filter(
     },
     "Only goals of these time periods, separated by commas.",
 );
+
+#[cfg(test)]
+mod tests;

@@ -178,3 +178,6 @@ fn instantiate_task(
     )?;
     Ok(Decision::about(work.changes, gid))
 }
+
+#[cfg(test)]
+mod tests;

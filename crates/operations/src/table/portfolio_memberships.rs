@@ -95,3 +95,6 @@ fn list(call: &RequestContext<'_>, input: &ListOfPortfolios) -> Result<ListReque
     ];
     Ok(listed)
 }
+
+#[cfg(test)]
+mod tests;

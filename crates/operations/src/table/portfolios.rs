@@ -228,3 +228,6 @@ fn update_portfolio(
     task_values::record(&mut work, view, node, &values);
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

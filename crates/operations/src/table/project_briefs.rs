@@ -65,3 +65,6 @@ fn set_brief(change: &mut RecordChange<'_>, brief: Option<Gid>) -> Result<(), Do
     change.work.save(&draft);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

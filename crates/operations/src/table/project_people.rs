@@ -275,3 +275,6 @@ pub(super) fn remove_members<const OF_PORTFOLIO: bool>(
         Ok(())
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -131,3 +131,6 @@ fn update_setting(
     portfolio_rules::set_inherited(&mut work, project, portfolio.gid, on);
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

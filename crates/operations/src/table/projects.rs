@@ -498,3 +498,6 @@ fn change(
     task_values::record(&mut work, view, node, &values);
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -342,3 +342,6 @@ fn delete_status<const OLD_FORM: bool>(
     status_rules::remove_status(&mut work, node.gid, parent, before);
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,3 +69,6 @@ pub(super) fn full_copy(kind: CopyKind, from: Gid, to: Gid) -> Duplication {
         phase: CopyPhase::Sections { after: None },
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -341,3 +341,6 @@ fn save(
     )?;
     Ok(Decision::about(work.changes, gid))
 }
+
+#[cfg(test)]
+mod tests;

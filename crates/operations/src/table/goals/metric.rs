@@ -254,3 +254,6 @@ fn write(
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,3 +116,6 @@ pub(super) fn duplicate(
     )?;
     Ok(Decision::about(work.changes, gid))
 }
+
+#[cfg(test)]
+mod tests;

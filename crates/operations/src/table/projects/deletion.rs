@@ -40,3 +40,6 @@ pub(super) fn delete(
     delete_project(&mut work, view, project.gid, call.user_gid());
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;
