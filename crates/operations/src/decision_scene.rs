@@ -4,7 +4,8 @@
 //! checked before, so it plays no part here.
 use crate::caller::Caller;
 use crate::operation::inputs::{InputPlace, InputReader, RawInputs};
-use crate::operation::{Decision, Handler, Operation};
+use crate::operation::steps::Prepare;
+use crate::operation::{Decision, Handler};
 use crate::request_context::RequestContext;
 use crate::settings::ApiSettings;
 use crate::table::all;
@@ -15,11 +16,17 @@ use workgraph_auth::{Account, Grant, SecretDigest, Tier, TokenRecord, check_toke
 use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::domain_error::DomainError;
+use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Relation;
-use workgraph_core::storage::{GraphStore, ListPosition, ViewerKey};
+use workgraph_core::storage::{GraphStore, ListPosition, PageQuery, ReadQuery, ViewerKey};
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_wire::{QueryParams, RequestOptions};
 
+/// Most unfinished jobs of a user.
+pub(crate) const JOBS_MAX: u32 = 5;
+/// Most rows of a list.
+const ROWS: usize = 100;
 /// First gid that decisions give to new nodes.
 const NEW: u64 = 1 << 40;
 
@@ -28,6 +35,8 @@ pub(crate) struct DecisionScene {
     store: MemoryStore,
     fixture: Fixture,
     last_gid: AtomicU64,
+    /// Workspace of the service account that the caller is.
+    pub(crate) service: Option<Gid>,
     pub(crate) acme: Gid,
     /// Admin of the workspace.
     pub(crate) ann: Gid,
@@ -48,6 +57,7 @@ impl DecisionScene {
             store: MemoryStore::new(),
             fixture,
             last_gid: AtomicU64::new(NEW),
+            service: None,
             acme,
             ann,
             bob,
@@ -73,12 +83,35 @@ impl DecisionScene {
         })
     }
 
+    /// Stores a member of another workspace, whom the admin knows from there.
+    pub(crate) fn neighbor(&mut self) -> Gid {
+        let ann = self.ann;
+        self.given(|fixture| {
+            let other = fixture.workspace("Other");
+            fixture.add_workspace_member(ann, other, Role::Member);
+            fixture.member(other, "Eve", Role::Member)
+        })
+    }
+
+    /// Stores the next version of a node.
+    pub(crate) fn edit(&mut self, gid: Gid, change: impl FnOnce(&mut Draft)) {
+        let reader = ViewerKey {
+            user: self.ann,
+            service: None,
+        };
+        let view = block_on(self.store.load(&ReadQuery::of(reader).node(gid))).unwrap();
+        let mut draft = Draft::edit(view.node(gid).unwrap());
+        change(&mut draft);
+        self.given(|fixture| fixture.with(|work| work.save(&draft)));
+    }
+
     /// Stores an edge.
     pub(crate) fn link(&mut self, src: Gid, rel: Relation, dst: Gid) {
         self.given(|fixture| fixture.link(src, rel, dst, ListPosition::Last, None));
     }
 
-    /// Decides an operation on the node in its path, by a user.
+    /// Decides an operation on the node in its path, by a user. Members of the body that the operation declares for the query, or
+    /// as a further parameter of the path, go there.
     pub(crate) fn decide(
         &self,
         by: Gid,
@@ -86,22 +119,95 @@ impl DecisionScene {
         on: Gid,
         body: Value,
     ) -> Result<Decision, DomainError> {
+        self.call(by, operation, on, body, |call| {
+            let Handler::Write(steps) = call.operation.handler else {
+                panic!("{} decides nothing", call.operation.id);
+            };
+            self.prepared(steps, call)
+        })
+    }
+
+    /// Chooses the node with which an operation responds.
+    pub(crate) fn look_up(
+        &self,
+        by: Gid,
+        operation: &str,
+        on: Gid,
+        inputs: Value,
+    ) -> Result<Gid, DomainError> {
+        self.call(by, operation, on, inputs, |call| {
+            let Handler::Lookup(steps) = call.operation.handler else {
+                panic!("{} looks up nothing", call.operation.id);
+            };
+            self.prepared(steps, call)
+        })
+    }
+
+    /// Lists the nodes with which an operation responds, without a check of the node that has the list.
+    pub(crate) fn listed(
+        &self,
+        by: Gid,
+        operation: &str,
+        on: Gid,
+        inputs: Value,
+    ) -> Result<Vec<Gid>, DomainError> {
+        self.call(by, operation, on, inputs, |call| {
+            let Handler::ComputedPage(list) = call.operation.handler else {
+                panic!("{} lists nothing", call.operation.id);
+            };
+            let listed = list.describe(call)?;
+            let mut query = listed.query;
+            query.page = Some(PageQuery {
+                limit: ROWS,
+                ..listed.page
+            });
+            Ok(block_on(self.store.load(&query)).unwrap().rows.gids)
+        })
+    }
+
+    fn prepared<D>(
+        &self,
+        steps: &'static dyn Prepare<D>,
+        call: &RequestContext<'_>,
+    ) -> Result<D, DomainError> {
+        let prepared = steps.prepare(&InputReader::new(&call.raw))?;
+        let view = block_on(self.store.load(&prepared.needs(call)?)).unwrap();
+        prepared.decide(call, &view)
+    }
+
+    fn call<T>(
+        &self,
+        by: Gid,
+        operation: &str,
+        on: Gid,
+        body: Value,
+        run: impl FnOnce(&RequestContext<'_>) -> T,
+    ) -> T {
         let operation = all().find(|row| row.id == operation).unwrap();
-        let in_path = |operation: &Operation| {
-            let mut inputs = operation.inputs.iter();
-            inputs.find(|input| matches!(input.place, InputPlace::Path))
-        };
-        let parameter = in_path(operation).map(|input| (input.name, on.to_string()));
-        let parameters: Vec<_> = parameter.into_iter().collect();
         let (now, grant) = (self.fixture.now(), self.grant(by));
-        let Value::Object(data) = body else {
+        let Value::Object(mut data) = body else {
             panic!("a body is an object: {body}");
         };
+        let (mut parameters, mut query) = (Vec::new(), String::new());
+        for input in operation.declared_inputs() {
+            let text = |value: Value| value.to_string().trim_matches('"').to_owned();
+            match input.place {
+                InputPlace::Path => {
+                    let given = data.remove(input.name).map(text);
+                    parameters.push((input.name, given.unwrap_or_else(|| on.to_string())));
+                }
+                InputPlace::Query => {
+                    let given = data.remove(input.name).map(text);
+                    query.extend(given.map(|text| format!("{}={text}&", input.name)));
+                }
+                InputPlace::Body => {}
+            }
+        }
         let call = RequestContext {
             operation,
             raw: RawInputs {
                 parameters: &parameters,
-                query: QueryParams::default(),
+                query: QueryParams::of_request(&query).unwrap(),
                 data,
                 file: None,
                 me: by,
@@ -109,7 +215,7 @@ impl DecisionScene {
             },
             viewer: ViewerKey {
                 user: by,
-                service: None,
+                service: self.service,
             },
             grant: &grant,
             caller: Caller::default(),
@@ -119,14 +225,9 @@ impl DecisionScene {
             now,
             generate_gid: &|| Gid::new(self.last_gid.fetch_add(1, Ordering::Relaxed)).unwrap(),
             settings: &ApiSettings::default(),
-            jobs_per_user_max: 5,
+            jobs_per_user_max: JOBS_MAX,
         };
-        let Handler::Write(steps) = operation.handler else {
-            panic!("{} decides nothing", operation.id);
-        };
-        let prepared = steps.prepare(&InputReader::new(&call.raw))?;
-        let view = block_on(self.store.load(&prepared.needs(&call)?)).unwrap();
-        prepared.decide(&call, &view)
+        run(&call)
     }
 
     /// Decides an operation and stores its changes.
@@ -147,6 +248,20 @@ impl DecisionScene {
         let record = TokenRecord::personal(1, SecretDigest::of("a token"), user, now);
         check_token(&record, &Account::new(user, Tier::new(1)), now).unwrap()
     }
+}
+
+/// Returns the node that a decision writes, or `None` if it does not write this node.
+pub(crate) fn saved(decision: &Decision, gid: Gid) -> Option<&Node> {
+    let mut nodes = decision.changes.node_writes.iter();
+    nodes
+        .find(|write| write.node.gid == gid)
+        .map(|write| &write.node)
+}
+
+/// Returns the node that a decision responds with and writes.
+pub(crate) fn subject(decision: &Decision) -> &Node {
+    let written = decision.subject.and_then(|gid| saved(decision, gid));
+    written.unwrap()
 }
 
 /// Returns the edges of a relation that a decision writes, each as source and target.

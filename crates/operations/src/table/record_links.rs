@@ -161,3 +161,6 @@ fn replace_edges(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
