@@ -1,3 +1,5 @@
+mod copied_tasks;
+
 use crate::decision_scene::{DecisionScene, saved, subject, written};
 use crate::operation::Decision;
 use serde_json::{Value, json};
@@ -5,6 +7,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{job, membership, project, team};
+use workgraph_core::model::time::Date;
 
 fn parts(include: &str) -> Value {
     json!({"name": "Copy", "include": include})
@@ -51,25 +54,6 @@ fn a_view_only_member_makes_no_copies() {
             .decide(scene.bob, "duplicateTask", task, json!({}))
             .is_ok()
     );
-}
-
-#[test]
-fn a_copy_of_a_task_has_the_name_of_the_body_or_of_the_task() {
-    let mut scene = DecisionScene::new();
-    let [task] = scene.tasks();
-    let name_of = |body| {
-        let decision = scene
-            .decide(scene.bob, "duplicateTask", task, body)
-            .unwrap();
-        let new = subject(&decision).get(job::NEW_TASK).unwrap();
-        assert_eq!(
-            written(&decision, rel::COPIED),
-            [(task, subject(&decision).gid)]
-        );
-        saved(&decision, new).unwrap().title()
-    };
-    assert_eq!(name_of(json!({})), "Duplicate of Task 0");
-    assert_eq!(name_of(json!({"name": "Copy"})), "Copy");
 }
 
 #[test]
@@ -255,4 +239,21 @@ fn a_team_may_leave_new_projects_to_its_admins() {
     );
     let copied = scene.decide(ann, "duplicateProject", garden, body).unwrap();
     assert_eq!(written(&copied, rel::TEAM), [(copy(&copied), team)]);
+}
+
+#[test]
+fn a_copy_of_a_project_keeps_its_dates_unless_new_ones_are_given() {
+    let mut scene = DecisionScene::new();
+    let (bob, garden) = (scene.bob, scene.garden);
+    let due = Date::parse("2026-03-31").ok();
+    scene.edit(garden, |draft| draft.set(project::DUE_ON, due));
+    let due_of_copy = |body| {
+        let made = scene.decide(bob, "duplicateProject", garden, body).unwrap();
+        saved(&made, copy(&made)).unwrap().get(project::DUE_ON)
+    };
+    assert_eq!(due_of_copy(parts("members")), None);
+    assert_eq!(due_of_copy(parts("task_dates")), due);
+    let mut body = parts("task_dates");
+    body["schedule_dates"] = json!({"should_skip_weekends": false, "due_on": "2026-04-30"});
+    assert_eq!(due_of_copy(body), None);
 }

@@ -48,11 +48,12 @@ fn a_linked_node_is_visible_to_the_caller() {
     let (acme, ann) = (scene.acme, scene.ann);
     let team = scene.given(|fixture| fixture.team(acme, "Secret", ann));
     let body = goal_with(&scene, "team", team.to_string());
-    let reason = scene.refused(scene.bob, "createGoal", acme, body);
+    let reason = scene.refused(scene.bob, "createGoal", acme, body.clone());
     assert!(
         reason.contains("do not have access to this team"),
         "{reason}"
     );
+    assert!(scene.decide(ann, "createGoal", acme, body).is_ok());
 }
 
 #[test]

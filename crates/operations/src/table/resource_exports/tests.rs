@@ -169,3 +169,23 @@ fn no_fields_are_those_of_the_full_record() {
         Some("name,notes".to_owned())
     );
 }
+
+#[test]
+fn parts_filters_and_fields_have_their_form() {
+    let scene = DecisionScene::new();
+    let with = |field: &str| json!([{"resource_type": "task", field: 7}]);
+    for (parts, reason) in [
+        (
+            json!({}),
+            "export_request_parameters: Value is not an array",
+        ),
+        (json!(["task"]), "[0]: Value is not a JSON object"),
+        (with("filters"), "[0]: filters: Value is not a JSON object"),
+        (with("fields"), "[0]: fields: Value is not an array"),
+    ] {
+        let refused = refused(&scene, parts);
+        assert!(refused.contains(reason), "{refused}");
+    }
+    let unset = json!([{"resource_type": "task", "filters": null, "fields": null}]);
+    assert!(starts(&scene, unset));
+}

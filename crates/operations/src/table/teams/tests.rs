@@ -63,16 +63,13 @@ fn guests_create_no_team() {
     let mut scene = DecisionScene::new();
     let acme = scene.acme;
     let gus = scene.given(|fixture| fixture.member(acme, "Gus", Role::Guest));
-    let refused = scene.refused(
-        gus,
-        "createTeam",
-        acme,
-        json!({"name": "Gus", "organization": acme}),
-    );
+    let new = json!({"name": "Gardeners", "organization": acme});
+    let refused = scene.refused(gus, "createTeam", acme, new.clone());
     assert!(
-        refused.contains("do not have permission to change"),
+        refused.contains("permission to change this workspace"),
         "{refused}"
     );
+    assert!(scene.decide(scene.bob, "createTeam", acme, new).is_ok());
 }
 
 #[test]

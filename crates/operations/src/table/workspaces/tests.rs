@@ -106,9 +106,12 @@ fn an_unknown_address_must_be_an_address() {
 
 #[test]
 fn an_admin_invites_members_and_a_member_invites_guests() {
-    let scene = DecisionScene::new();
-    assert!(!comes_as_guest(&scene, scene.ann, "eve@example.org"));
-    assert!(comes_as_guest(&scene, scene.bob, "eve@example.org"));
+    let mut scene = DecisionScene::new();
+    scene.given(|fixture| fixture.user("Fay", "fay@example.org"));
+    for address in ["new@example.org", "fay@example.org"] {
+        assert!(!comes_as_guest(&scene, scene.ann, address));
+        assert!(comes_as_guest(&scene, scene.bob, address));
+    }
 }
 
 #[test]
@@ -153,20 +156,14 @@ fn a_user_of_another_workspace_is_invited_and_not_added() {
 #[test]
 fn a_user_without_an_address_is_not_invited() {
     let mut scene = DecisionScene::new();
-    let ann = scene.ann;
-    let robot = scene.given(|fixture| {
-        let robot = fixture.node(Type::User, None, |draft, _| draft.set(user::NAME, "Robot"));
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(ann, other, Role::Member);
-        fixture.add_workspace_member(robot, other, Role::Member);
-        robot
-    });
-    let refused = scene.refused(
-        scene.ann,
-        "addUserForWorkspace",
-        scene.acme,
-        user_named(robot),
+    let (eve, by) = (scene.neighbor(), scene.ann);
+    assert!(
+        scene
+            .decide(by, "addUserForWorkspace", scene.acme, user_named(eve))
+            .is_ok()
     );
+    scene.edit(eve, |draft| draft.clear(user::EMAIL));
+    let refused = scene.refused(by, "addUserForWorkspace", scene.acme, user_named(eve));
     assert!(refused.contains("Unknown object"), "{refused}");
 }
 

@@ -40,14 +40,13 @@ fn an_admin_leaves_a_workspace_only_by_another_admin() {
 #[test]
 fn only_a_user_of_the_workspace_is_removed_from_it() {
     let mut scene = DecisionScene::new();
+    let (acme, ann) = (scene.acme, scene.ann);
     let eve = scene.neighbor();
-    let refused = scene.refused(
-        scene.ann,
-        "removeUserForWorkspace",
-        scene.acme,
-        user_named(eve),
-    );
+    let refused = scene.refused(ann, "removeUserForWorkspace", acme, user_named(eve));
     assert!(refused.contains("Not a user in Workspace"), "{refused}");
+    let removed = scene.decide(ann, "removeUserForWorkspace", acme, user_named(scene.bob));
+    let removals = removed.unwrap().changes.edge_removals;
+    assert_eq!(removals, [(scene.bob, rel::WORKSPACES, acme)]);
 }
 
 #[test]
