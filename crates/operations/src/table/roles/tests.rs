@@ -29,15 +29,18 @@ fn only_admins_keep_roles() {
 }
 
 #[test]
-fn a_change_of_a_role_sets_its_time() {
-    let scene = DecisionScene::new();
+fn only_a_change_of_a_role_sets_its_time() {
+    let mut scene = DecisionScene::new();
     let created = scene.done(scene.ann, "createRole", scene.acme, new_role(&scene));
-    let node = subject(&created);
-    assert!(node.get(role::CREATED_AT).is_some());
-    assert_eq!(node.get(role::CREATED_AT), node.get(role::MODIFIED_AT));
-    let same = json!({"name": "Gardener"});
-    let unchanged = scene
-        .decide(scene.ann, "updateRole", node.gid, same)
-        .unwrap();
-    assert!(unchanged.changes.is_empty());
+    let role = subject(&created);
+    let now = role.get(role::CREATED_AT);
+    assert_eq!(role.get(role::MODIFIED_AT), now);
+    scene.edit(role.gid, |draft| draft.clear(role::MODIFIED_AT));
+    let update =
+        |name: &str| scene.decide(scene.ann, "updateRole", role.gid, json!({"name": name}));
+    assert!(update("Gardener").unwrap().changes.is_empty());
+    assert_eq!(
+        subject(&update("Digger").unwrap()).get(role::MODIFIED_AT),
+        now
+    );
 }
