@@ -27,7 +27,7 @@ fn tracked(scene: &DecisionScene, by: Gid, task: Gid, billing: &str) -> Decision
     scene.done(by, "createTimeTrackingEntry", task, hour)
 }
 
-/// Allocates an user for ten hours of a week.
+/// Allocates a user for ten hours of a week.
 fn allocated(scene: &DecisionScene, user: Gid) -> Decision {
     let body = json!({
         "parent": scene.garden,

@@ -112,6 +112,7 @@ fn a_copy_of_a_project_has_its_members_if_the_body_includes_them() {
     let (acme, ann, bob, garden) = (scene.acme, scene.ann, scene.bob, scene.garden);
     let eve = scene.given(|fixture| {
         let eve = fixture.member(acme, "Eve", Role::Member);
+        fixture.share(garden, acme, bob, Level::Editor);
         fixture.share(garden, acme, eve, Level::Commenter);
         eve
     });

@@ -62,3 +62,21 @@ fn a_user_in_a_list_is_removed_by_callers_who_do_not_know_them() {
         [(task, rel::FOLLOWERS, eve)]
     );
 }
+
+#[test]
+fn a_service_account_adds_itself() {
+    let mut scene = DecisionScene::new();
+    let [task] = scene.tasks();
+    let robot = stranger(&mut scene);
+    scene.service = Some(scene.acme);
+    let added = scene.decide(robot, "addFollowersForTask", task, followers("me"));
+    assert_eq!(written(&added.unwrap(), rel::FOLLOWERS), [(task, robot)]);
+    scene.service = None;
+    let refused = scene.refused(
+        scene.ann,
+        "addFollowersForTask",
+        task,
+        json!({"followers": [robot]}),
+    );
+    assert!(refused.contains("followers: Unknown object"), "{refused}");
+}

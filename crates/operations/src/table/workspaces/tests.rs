@@ -6,6 +6,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{membership, user, workspace};
+use workgraph_core::storage::alias;
 
 fn user_named(name: impl ToString) -> Value {
     json!({"user": name.to_string()})
@@ -139,6 +140,8 @@ fn a_user_of_another_workspace_is_invited_and_not_added() {
     let invited = added.subject.unwrap();
     assert_ne!(invited, eve);
     assert_eq!(written(&added, rel::INVITED), [(invited, eve)]);
+    let once = (alias::invitation(eve, scene.acme), invited);
+    assert!(added.changes.add_aliases.contains(&once));
     assert_eq!(written(&added, rel::WORKSPACES), [(invited, scene.acme)]);
     for name in [eve, invited] {
         let again = scene.decide(
@@ -219,13 +222,8 @@ fn a_service_account_lists_the_workspace_of_its_token() {
 #[test]
 fn memberships_of_a_workspace_are_listed_for_all_users_or_one() {
     let mut scene = DecisionScene::new();
-    let acme = scene.acme;
-    let (eve, seat) = scene.given(|fixture| {
-        let eve = fixture.user("Eve", "eve@example.org");
-        let other = fixture.workspace("Other");
-        fixture.add_workspace_member(eve, other, Role::Member);
-        (eve, fixture.add_workspace_member(eve, acme, Role::Member))
-    });
+    let (acme, eve) = (scene.acme, scene.neighbor());
+    let seat = scene.given(|fixture| fixture.add_workspace_member(eve, acme, Role::Member));
     let list = |inputs| {
         scene.listed(
             scene.ann,
