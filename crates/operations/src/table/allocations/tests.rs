@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::rel;
-use workgraph_core::model::resources::{budget, capacity};
+use workgraph_core::model::resources::{budget::ESTIMATE, capacity};
 
 /// Returns the body of an allocation of a user for a week.
 fn week_of(user: Gid, project: Gid) -> Value {
@@ -140,30 +140,16 @@ fn planned_minutes_move_with_their_allocation() {
     let [from, to] = [scene.garden, other].map(|project| {
         let estimate = json!({"source": "capacity_plans"});
         let body = json!({"parent": project, "budget_type": "time", "estimate": estimate});
-        scene
-            .done(ann, "createBudget", project, body)
-            .subject
-            .unwrap()
+        let created = scene.done(ann, "createBudget", project, body);
+        subject(&created).gid
     });
     let mut body = week_of(scene.bob, scene.garden);
     body["effort"] = json!({"type": "percent", "value": 50});
-    let allocation = scene
-        .done(ann, "createAllocation", scene.garden, body)
-        .subject
-        .unwrap();
-    let moved = scene.decide(
-        ann,
-        "updateAllocation",
-        allocation,
-        json!({"parent": other}),
-    );
+    let created = scene.done(ann, "createAllocation", scene.garden, body);
+    let to_other = json!({"parent": other});
+    let moved = scene.decide(ann, "updateAllocation", subject(&created).gid, to_other);
     let moved = moved.unwrap();
-    let estimate = |budget| {
-        saved(&moved, budget)
-            .unwrap()
-            .raw(budget::ESTIMATE.def.name)
-            .unwrap()
-    };
-    assert!(estimate(from).contains(r#""value":0"#));
-    assert!(estimate(to).contains(r#""value":1200"#));
+    let estimate = |budget| saved(&moved, budget).unwrap().raw(ESTIMATE.def.name);
+    assert!(estimate(from).unwrap().contains(r#""value":0"#));
+    assert!(estimate(to).unwrap().contains(r#""value":1200"#));
 }

@@ -1,11 +1,15 @@
 use super::*;
 use crate::decision_scene::{DecisionScene, JOBS_MAX, saved, subject, written};
-use serde_json::{Value, json};
+use serde_json::json;
 use workgraph_core::model::resources::workspace;
 use workgraph_core::model::time::Time;
 
-fn parent(node: Gid) -> Value {
-    json!({"parent": node})
+fn start(scene: &DecisionScene, by: Gid, node: Gid) -> Result<Decision, DomainError> {
+    scene.decide(by, "createGraphExport", node, json!({"parent": node}))
+}
+
+fn refused(scene: &DecisionScene, by: Gid, node: Gid) -> String {
+    start(scene, by, node).unwrap_err().message
 }
 
 /// Adds a large export of the project, by the admin, that ended some milliseconds ago.
@@ -25,13 +29,7 @@ fn exported(scene: &mut DecisionScene, ago: i64) -> Gid {
 #[test]
 fn an_export_starts_a_job() {
     let scene = DecisionScene::new();
-    let started = scene.decide(
-        scene.bob,
-        "createGraphExport",
-        scene.garden,
-        parent(scene.garden),
-    );
-    let started = started.unwrap();
+    let started = start(&scene, scene.bob, scene.garden).unwrap();
     let job = subject(&started);
     assert_eq!(written(&started, rel::ACTIVE), [(job.gid, scene.bob)]);
     let file = saved(&started, job.get(job::NEW_GRAPH_EXPORT).unwrap()).unwrap();
@@ -44,16 +42,12 @@ fn only_users_who_see_an_object_export_it() {
     let mut scene = DecisionScene::new();
     let (acme, ann) = (scene.acme, scene.ann);
     let hidden = scene.given(|fixture| fixture.private_project(acme, "Hidden", ann));
-    let refused = scene.refused(scene.bob, "createGraphExport", hidden, parent(hidden));
+    let refused = refused(&scene, scene.bob, hidden);
     assert!(
         refused.contains("do not have access to this project"),
         "{refused}"
     );
-    assert!(
-        scene
-            .decide(ann, "createGraphExport", hidden, parent(hidden))
-            .is_ok()
-    );
+    assert!(start(&scene, ann, hidden).is_ok());
 }
 
 #[test]
@@ -61,7 +55,7 @@ fn a_free_workspace_has_no_exports() {
     let mut scene = DecisionScene::new();
     scene.edit(scene.acme, |draft| draft.set(workspace::PLAN, "free"));
     let garden = scene.garden;
-    let refused = scene.refused(scene.bob, "createGraphExport", garden, parent(garden));
+    let refused = refused(&scene, scene.bob, garden);
     assert_eq!(refused, PREMIUM);
 }
 
@@ -69,25 +63,14 @@ fn a_free_workspace_has_no_exports() {
 fn a_recent_export_is_found_again() {
     let mut scene = DecisionScene::new();
     let done = exported(&mut scene, CACHED_MS - 1);
-    let found = scene.decide(
-        scene.ann,
-        "createGraphExport",
-        scene.garden,
-        parent(scene.garden),
-    );
-    let found = found.unwrap();
+    let found = start(&scene, scene.ann, scene.garden).unwrap();
     assert_eq!(subject(&found).get(job::NEW_GRAPH_EXPORT), Some(done));
     assert_eq!(
         subject(&found).get(job::STATUS).as_deref(),
         Some("succeeded")
     );
     assert!(written(&found, rel::ACTIVE).is_empty());
-    let by_another = scene.decide(
-        scene.bob,
-        "createGraphExport",
-        scene.garden,
-        parent(scene.garden),
-    );
+    let by_another = start(&scene, scene.bob, scene.garden);
     assert_eq!(written(&by_another.unwrap(), rel::ACTIVE).len(), 1);
 }
 
@@ -95,13 +78,7 @@ fn a_recent_export_is_found_again() {
 fn an_old_export_is_made_again() {
     let mut scene = DecisionScene::new();
     let done = exported(&mut scene, CACHED_MS);
-    let started = scene.decide(
-        scene.ann,
-        "createGraphExport",
-        scene.garden,
-        parent(scene.garden),
-    );
-    let started = started.unwrap();
+    let started = start(&scene, scene.ann, scene.garden).unwrap();
     assert_ne!(subject(&started).get(job::NEW_GRAPH_EXPORT), Some(done));
     assert_eq!(written(&started, rel::ACTIVE).len(), 1);
 }
@@ -109,34 +86,13 @@ fn an_old_export_is_made_again() {
 #[test]
 fn a_user_has_a_limited_number_of_running_jobs() {
     let scene = DecisionScene::new();
-    let export = || {
-        scene.decide(
-            scene.bob,
-            "createGraphExport",
-            scene.garden,
-            parent(scene.garden),
-        )
-    };
+    let (bob, garden) = (scene.bob, scene.garden);
     for _ in 0..JOBS_MAX {
-        scene.done(
-            scene.bob,
-            "createGraphExport",
-            scene.garden,
-            parent(scene.garden),
-        );
+        scene.done(bob, "createGraphExport", garden, json!({"parent": garden}));
     }
-    let refused = export().unwrap_err().message;
-    assert!(
-        refused.contains(&format!("{JOBS_MAX} jobs of yours are running")),
-        "{refused}"
-    );
-    let by_another = scene.decide(
-        scene.ann,
-        "createGraphExport",
-        scene.garden,
-        parent(scene.garden),
-    );
-    assert!(by_another.is_ok());
+    let reason = refused(&scene, bob, garden);
+    assert!(reason.contains(&format!("{JOBS_MAX} jobs of yours are running")));
+    assert!(start(&scene, scene.ann, garden).is_ok());
 }
 
 #[test]

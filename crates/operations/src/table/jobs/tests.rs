@@ -5,7 +5,7 @@ use crate::operation::Decision;
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role};
-use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{job, membership, project, team};
 use workgraph_core::model::time::Date;
 
@@ -168,16 +168,11 @@ fn a_copy_of_a_project_has_only_the_included_fields() {
 #[test]
 fn a_copy_of_a_project_is_in_its_team_or_another_of_the_workspace() {
     let mut scene = DecisionScene::new();
-    let (acme, ann, bob, garden) = (scene.acme, scene.ann, scene.bob, scene.garden);
-    let (first, second, foreign) = scene.given(|fixture| {
+    let (acme, ann, garden) = (scene.acme, scene.ann, scene.garden);
+    let [first, second, foreign] = scene.given(|fixture| {
         let other = fixture.workspace("Other");
         fixture.add_workspace_member(ann, other, Role::Member);
-        let first = fixture.team(acme, "First", ann);
-        (
-            first,
-            fixture.team(acme, "Second", ann),
-            fixture.team(other, "Foreign", ann),
-        )
+        [acme, acme, other].map(|workspace| fixture.team(workspace, "Gardeners", ann))
     });
     scene.link(garden, rel::TEAM, first);
     let copied = |body| scene.decide(ann, "duplicateProject", garden, body);
@@ -185,18 +180,23 @@ fn a_copy_of_a_project_is_in_its_team_or_another_of_the_workspace() {
     assert_eq!(written(&same, rel::TEAM), [(copy(&same), first)]);
     let moved = copied(json!({"name": "Copy", "team": second})).unwrap();
     assert_eq!(written(&moved, rel::TEAM), [(copy(&moved), second)]);
-    let refused = copied(json!({"name": "Copy", "team": foreign}))
-        .unwrap_err()
-        .message;
-    assert!(
-        refused.contains("team: Not a team of that workspace"),
-        "{refused}"
-    );
-    let refused = scene.refused(bob, "duplicateProject", garden, json!({"name": "Copy"}));
-    assert!(
-        refused.contains("do not have access to this team"),
-        "{refused}"
-    );
+    let elsewhere = copied(json!({"name": "Copy", "team": foreign}));
+    let refused = elsewhere.unwrap_err().message;
+    assert!(refused.contains("team: Not a team of that workspace"));
+}
+
+#[test]
+fn a_copy_of_a_project_has_its_custom_fields() {
+    let mut scene = DecisionScene::new();
+    let (acme, garden) = (scene.acme, scene.garden);
+    let field = scene.given(|fixture| {
+        let (field, _) = fixture.custom_field(acme, "Crop", CustomFieldType::Text, &[]);
+        fixture.field_on(field, garden, acme);
+        field
+    });
+    let copied = scene.decide(scene.bob, "duplicateProject", garden, parts("notes"));
+    let copied = copied.unwrap();
+    assert_eq!(written(&copied, rel::FIELD_ON), [(field, copy(&copied))]);
 }
 
 #[test]
