@@ -124,3 +124,6 @@ impl RecordList for Allocations {
         ListAnchor::workspace("Only allocations in this workspace."),
     ];
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,6 @@ impl RecordList for Budgets {
     )
     .required()];
 }
+
+#[cfg(test)]
+mod tests;

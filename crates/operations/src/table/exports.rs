@@ -199,3 +199,6 @@ fn export_organization(
     )?;
     Ok(Decision::about(work.changes, gid))
 }
+
+#[cfg(test)]
+mod tests;

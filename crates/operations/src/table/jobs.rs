@@ -186,3 +186,6 @@ fn duplicate_project(
     )?;
     Ok(Decision::about(work.changes, gid))
 }
+
+#[cfg(test)]
+mod tests;

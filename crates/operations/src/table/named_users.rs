@@ -50,3 +50,6 @@ pub(crate) fn named_member(
 ) -> Result<Gid, DomainError> {
     member_of(call, view, named.input.name, &named.node, workspace)
 }
+
+#[cfg(test)]
+mod tests;

@@ -132,3 +132,6 @@ const END_DATE: Input<RowFilter> = day_filter!(
     resources::START_DATE,
     "Only entries that begin on this day or earlier."
 );
+
+#[cfg(test)]
+mod tests;

@@ -121,3 +121,6 @@ impl RecordList for Rates {
         ),
     ];
 }
+
+#[cfg(test)]
+mod tests;

@@ -470,3 +470,6 @@ pub(super) fn check_days(draft: &Draft) -> Result<(), DomainError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -164,3 +164,6 @@ fn replace_edges(
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -276,3 +276,6 @@ fn object<'v>(at: &str, value: &'v Value) -> Result<&'v Map<String, Value>, Doma
     };
     validate::object(value).ok_or_else(wrong)
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,3 +65,6 @@ const ARCHIVED: Input<RowFilter> = flag_filter(
     "archived",
     "Only roles that are archived, or only those that are not. No role is archived: one that is deleted is gone.",
 );
+
+#[cfg(test)]
+mod tests;

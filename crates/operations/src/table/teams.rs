@@ -345,3 +345,6 @@ fn memberships(
         anchor_types: anchor.types(),
     })
 }
+
+#[cfg(test)]
+mod tests;

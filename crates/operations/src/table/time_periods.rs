@@ -88,3 +88,6 @@ fn time_periods(
         anchor_types: WORKSPACE.def.types(),
     })
 }
+
+#[cfg(test)]
+mod tests;

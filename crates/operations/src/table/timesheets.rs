@@ -215,3 +215,6 @@ const STATES: Input<RowFilter> = Input::filter(
     },
     "Only weeks in one of these states, separated by commas.",
 );
+
+#[cfg(test)]
+mod tests;

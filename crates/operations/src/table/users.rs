@@ -415,3 +415,6 @@ fn task_list(
         None => Err(DomainError::not_found("user_task_list", format_ref(&list))),
     }
 }
+
+#[cfg(test)]
+mod tests;
