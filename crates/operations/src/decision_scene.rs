@@ -3,20 +3,23 @@
 //! A test says what is given, when an operation is decided, and then what its decision is. Access by scopes, plans and limits is
 //! checked before, so it plays no part here.
 use crate::caller::Caller;
-use crate::operation::inputs::{InputPlace, InputReader, RawInputs};
-use crate::operation::{Decision, Handler, Operation};
-use crate::request_context::RequestContext;
+use crate::operation::inputs::{InputDef, InputPlace, InputReader, RawInputs, UploadedFile};
+use crate::operation::steps::Prepare;
+use crate::operation::{Decision, Handler, ListRequest, Operation};
+use crate::request_context::{PathParameters, RequestContext};
 use crate::settings::ApiSettings;
 use crate::table::all;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::atomic::{AtomicU64, Ordering};
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::{Account, Grant, SecretDigest, Tier, TokenRecord, check_token};
 use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::model::registry::Relation;
-use workgraph_core::storage::{GraphStore, ListPosition, ViewerKey};
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::model::resources::story;
+use workgraph_core::storage::{GraphStore, ListPosition, ReadQuery, ViewerKey};
 use workgraph_testkit::{Fixture, MemoryStore};
 use workgraph_wire::{QueryParams, RequestOptions};
 
@@ -35,6 +38,12 @@ pub(crate) struct DecisionScene {
     pub(crate) bob: Gid,
     /// Project that the workspace sees, with one section.
     pub(crate) garden: Gid,
+    /// App whose tokens the requests have.
+    pub(crate) app: Option<u64>,
+    /// File in the bodies of the requests.
+    pub(crate) file: Option<UploadedFile>,
+    /// Settings of the API.
+    pub(crate) settings: ApiSettings,
 }
 
 impl DecisionScene {
@@ -52,6 +61,9 @@ impl DecisionScene {
             ann,
             bob,
             garden,
+            app: None,
+            file: None,
+            settings: ApiSettings::default(),
         };
         scene.given(|_| ());
         scene
@@ -73,6 +85,26 @@ impl DecisionScene {
         })
     }
 
+    /// Stores a further member of the workspace; returns the user, their task list and its section.
+    pub(crate) fn member(&mut self, name: &str) -> (Gid, Gid, Gid) {
+        let acme = self.acme;
+        self.given(|fixture| {
+            let user = fixture.member(acme, name, Role::Member);
+            let list = fixture.task_list(user, acme);
+            (user, list, fixture.section_in(list))
+        })
+    }
+
+    /// Stores a second workspace, of which the admin is a member.
+    pub(crate) fn second_workspace(&mut self) -> Gid {
+        let ann = self.ann;
+        self.given(|fixture| {
+            let club = fixture.workspace("Club");
+            fixture.add_workspace_member(ann, club, Role::Member);
+            club
+        })
+    }
+
     /// Stores an edge.
     pub(crate) fn link(&mut self, src: Gid, rel: Relation, dst: Gid) {
         self.given(|fixture| fixture.link(src, rel, dst, ListPosition::Last, None));
@@ -86,24 +118,99 @@ impl DecisionScene {
         on: Gid,
         body: Value,
     ) -> Result<Decision, DomainError> {
-        let operation = all().find(|row| row.id == operation).unwrap();
-        let in_path = |operation: &Operation| {
-            let mut inputs = operation.inputs.iter();
-            inputs.find(|input| matches!(input.place, InputPlace::Path))
+        let operation = row(operation);
+        let Handler::Write(steps) = operation.handler else {
+            panic!("{} decides nothing", operation.id);
         };
-        let parameter = in_path(operation).map(|input| (input.name, on.to_string()));
-        let parameters: Vec<_> = parameter.into_iter().collect();
+        let parameter = self.path_parameter(operation, on);
+        let parameters: Vec<_> = parameter
+            .map(|name| (name, on.to_string()))
+            .into_iter()
+            .collect();
+        self.with_call(by, operation, (&parameters, ""), body, |call| {
+            self.run(steps, call)
+        })
+    }
+
+    /// Chooses the node of a read, from the parameters in its path.
+    pub(crate) fn found(
+        &self,
+        by: Gid,
+        operation: &str,
+        parameters: &PathParameters,
+    ) -> Result<Gid, DomainError> {
+        let operation = row(operation);
+        let Handler::Lookup(steps) = operation.handler else {
+            panic!("{} chooses nothing", operation.id);
+        };
+        let body = Value::Object(Map::new());
+        self.with_call(by, operation, (parameters, ""), body, |call| {
+            self.run(steps, call)
+        })
+    }
+
+    /// Describes a list, from a query string.
+    pub(crate) fn described(
+        &self,
+        by: Gid,
+        operation: &str,
+        query: &str,
+    ) -> Result<ListRequest, DomainError> {
+        let operation = row(operation);
+        let Handler::ComputedPage(list) = operation.handler else {
+            panic!("{} describes no list", operation.id);
+        };
+        let body = Value::Object(Map::new());
+        self.with_call(by, operation, (&[], query), body, |call| {
+            list.describe(call)
+        })
+    }
+
+    fn run<D>(
+        &self,
+        steps: &'static dyn Prepare<D>,
+        call: &RequestContext<'_>,
+    ) -> Result<D, DomainError> {
+        let prepared = steps.prepare(&InputReader::new(&call.raw))?;
+        let view = block_on(self.store.load(&prepared.needs(call)?)).unwrap();
+        prepared.decide(call, &view)
+    }
+
+    /// Returns the name of the path parameter for a node. One for nodes of its type comes before others.
+    fn path_parameter(&self, operation: &Operation, on: Gid) -> Option<&'static str> {
+        let viewer = ViewerKey {
+            user: self.ann,
+            service: None,
+        };
+        let view = block_on(self.store.load(&ReadQuery::of(viewer).node(on))).unwrap();
+        let ty = view.node(on).map(|node| node.ty);
+        let in_path = |input: &&&InputDef| matches!(input.place, InputPlace::Path);
+        let mut inputs = operation.inputs.iter().filter(in_path);
+        let first = inputs.clone().next();
+        let of_type = inputs.find(|input| ty.is_some_and(|ty| input.types().contains(&ty)));
+        of_type.or(first).map(|input| input.name)
+    }
+
+    /// Makes a request, and runs a step of its operation.
+    fn with_call<T>(
+        &self,
+        by: Gid,
+        operation: &'static Operation,
+        (parameters, query): (&PathParameters, &str),
+        body: Value,
+        step: impl FnOnce(&RequestContext<'_>) -> T,
+    ) -> T {
         let (now, grant) = (self.fixture.now(), self.grant(by));
         let Value::Object(data) = body else {
             panic!("a body is an object: {body}");
         };
-        let call = RequestContext {
+        step(&RequestContext {
             operation,
             raw: RawInputs {
-                parameters: &parameters,
-                query: QueryParams::default(),
+                parameters,
+                query: QueryParams::parse(query).unwrap(),
                 data,
-                file: None,
+                file: self.file.clone(),
                 me: by,
                 now,
             },
@@ -118,15 +225,9 @@ impl DecisionScene {
             options: RequestOptions::default(),
             now,
             generate_gid: &|| Gid::new(self.last_gid.fetch_add(1, Ordering::Relaxed)).unwrap(),
-            settings: &ApiSettings::default(),
+            settings: &self.settings,
             jobs_per_user_max: 5,
-        };
-        let Handler::Write(steps) = operation.handler else {
-            panic!("{} decides nothing", operation.id);
-        };
-        let prepared = steps.prepare(&InputReader::new(&call.raw))?;
-        let view = block_on(self.store.load(&prepared.needs(&call)?)).unwrap();
-        prepared.decide(&call, &view)
+        })
     }
 
     /// Decides an operation and stores its changes.
@@ -145,8 +246,14 @@ impl DecisionScene {
     fn grant(&self, user: Gid) -> Grant {
         let (user, now) = (user.get(), self.fixture.now().to_system());
         let record = TokenRecord::personal(1, SecretDigest::of("a token"), user, now);
-        check_token(&record, &Account::new(user, Tier::new(1)), now).unwrap()
+        let mut grant = check_token(&record, &Account::new(user, Tier::new(1)), now).unwrap();
+        grant.app = self.app;
+        grant
     }
+}
+
+fn row(operation: &str) -> &'static Operation {
+    all().find(|row| row.id == operation).unwrap()
 }
 
 /// Returns the edges of a relation that a decision writes, each as source and target.
@@ -154,4 +261,19 @@ pub(crate) fn written(decision: &Decision, rel: Relation) -> Vec<(Gid, Gid)> {
     let edges = decision.changes.edge_writes.iter();
     let edges = edges.filter(|edge| edge.rel == rel);
     edges.map(|edge| (edge.src, edge.dst)).collect()
+}
+
+/// Returns a node as a decision writes it.
+pub(crate) fn node(decision: &Decision, gid: Gid) -> &Node {
+    let mut writes = decision.changes.node_writes.iter().rev();
+    let write = writes.find(|write| write.node.gid == gid);
+    &write.expect("the decision writes the node").node
+}
+
+/// Returns the kinds of stories that a decision writes.
+pub(crate) fn stories(decision: &Decision) -> Vec<String> {
+    let writes = decision.changes.node_writes.iter();
+    let stories = writes.filter(|write| write.node.ty == Type::Story);
+    let kinds = stories.filter_map(|write| write.node.get(story::SUBTYPE));
+    kinds.map(|kind| kind.into_owned()).collect()
 }

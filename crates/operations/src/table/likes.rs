@@ -64,3 +64,6 @@ pub(super) fn write(
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

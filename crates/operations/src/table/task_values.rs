@@ -358,3 +358,6 @@ impl ValueTarget<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
