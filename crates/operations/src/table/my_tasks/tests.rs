@@ -75,3 +75,18 @@ fn a_task_goes_to_the_section_of_its_neighbour_in_the_list() {
         ListPosition::After(sow)
     );
 }
+
+#[test]
+fn an_owner_who_has_the_task_already_does_not_follow_it_for_that() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let (eve, list, first) = scene.member("Eve");
+    scene.done(eve, INSERT, list, json!({"task": water}));
+    let leave = json!({"followers": [eve]});
+    scene.done(eve, "removeFollowerForTask", water, leave);
+    let moved = scene
+        .decide(eve, INSERT, list, json!({"task": water}))
+        .unwrap();
+    assert_eq!(written(&moved, rel::MY_TASKS), [(water, first)]);
+    assert!(written(&moved, rel::FOLLOWERS).is_empty());
+}

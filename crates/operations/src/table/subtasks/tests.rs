@@ -1,6 +1,7 @@
 use crate::decision_scene::{DecisionScene, written};
 use serde_json::json;
 use workgraph_core::Gid;
+use workgraph_core::access::Role;
 use workgraph_core::model::registry::rel;
 use workgraph_core::storage::ListPosition;
 
@@ -85,4 +86,20 @@ fn a_subtask_that_stays_with_its_parent_only_moves() {
     assert_eq!(written(&moved, rel::PARENT), [(task, parent)]);
     assert!(moved.changes.edge_removals.is_empty());
     assert!(moved.changes.change_records.is_empty());
+}
+
+#[test]
+fn a_place_is_on_one_side_even_without_a_parent() {
+    let mut scene = DecisionScene::new();
+    let [task, other] = scene.tasks();
+    let acme = scene.acme;
+    let guest = scene.given(|fixture| fixture.member(acme, "Gus", Role::Guest));
+    let body = json!({"parent": null, "insert_before": other, "insert_after": other});
+    let two = scene.refused(scene.ann, "setParentForTask", task, body.clone());
+    assert!(two.contains("only provide one of insert_before or insert_after"));
+    let access = scene.refused(guest, "setParentForTask", task, body);
+    assert!(
+        access.contains("do not have access to this task"),
+        "access comes first"
+    );
 }

@@ -7,6 +7,7 @@ use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::task::PROJECTS_MAX;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules;
+use workgraph_core::storage::ChangeAction;
 
 #[test]
 fn a_task_goes_into_the_first_section_of_its_project() {
@@ -189,4 +190,28 @@ fn a_project_with_automatic_ids_numbers_a_new_task() {
         [(made.subject.unwrap(), field)]
     );
     assert!(written(&created(&scene, json!({})), rel::NUMBERED).is_empty());
+}
+
+/// Returns the nodes to which a decision adds the new task, by its change records.
+fn parents(made: &Decision) -> Vec<Gid> {
+    let records = made.changes.change_records.iter();
+    let of_task = records.filter(|record| Some(record.gid) == made.subject);
+    let parents = of_task.filter_map(|record| match record.action {
+        ChangeAction::Added { parent } => parent,
+        _ => None,
+    });
+    parents.collect()
+}
+
+#[test]
+fn a_new_task_is_part_of_its_parent_or_first_project_and_added_to_the_rest() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let (garden, acme, ann) = (scene.garden, scene.acme, scene.ann);
+    let kitchen = scene.given(|fixture| fixture.project(acme, "Kitchen", ann));
+    let both = json!({"projects": [garden, kitchen]});
+    let made = scene.decide(ann, "createTask", garden, both).unwrap();
+    assert_eq!(parents(&made), [garden, kitchen]);
+    let below = created(&scene, json!({"parent": water}));
+    assert_eq!(parents(&below), [water, garden]);
 }

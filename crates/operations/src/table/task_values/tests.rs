@@ -12,7 +12,7 @@ use workgraph_core::model::draft::Draft;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{custom_field, enum_option};
 use workgraph_core::rules::{custom_field_rules, membership_rules};
-use workgraph_core::storage::ListPosition;
+use workgraph_core::storage::{ChangeAction, ChangeRecord, ListPosition};
 
 /// A task in a project with a custom field.
 struct FieldScene {
@@ -209,4 +209,28 @@ fn a_computed_field_is_not_written() {
         id.refused(json!("BUG-7"))
             .contains("Cannot write this property")
     );
+}
+
+#[test]
+fn a_goal_has_values_of_its_own_fields() {
+    let mut text = FieldScene::new(CustomFieldType::Text);
+    let (acme, ann, field) = (text.scene.acme, text.scene.ann, text.field);
+    let new = json!({"name": "Grow", "workspace": acme});
+    let goal = text
+        .scene
+        .done(ann, "createGoal", acme, new)
+        .subject
+        .unwrap();
+    let red = json!({"custom_fields": {field.to_string(): "red"}});
+    let refused = text.scene.refused(ann, "updateGoal", goal, red.clone());
+    assert!(refused.contains("is not on given object"));
+    text.scene
+        .given(|fixture| fixture.field_on(field, goal, acme));
+    let written = text.scene.decide(ann, "updateGoal", goal, red).unwrap();
+    let changed = |record: &ChangeRecord| match record.action {
+        ChangeAction::Changed { added, .. } => added == Some(field),
+        _ => false,
+    };
+    assert!(written.changes.change_records.iter().any(changed));
+    assert_eq!(written.changes.index_updates.len(), 1);
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::rel;
-use workgraph_core::model::resources::{task, time_tracking};
+use workgraph_core::model::resources::{budget, task, time_tracking};
 use workgraph_core::storage::ListPosition;
 
 const CREATE: &str = "createTimeTrackingEntry";
@@ -17,21 +17,15 @@ fn tracked(scene: &DecisionScene, task: Gid, body: Value) -> (Gid, Decision) {
     (decision.subject.unwrap(), decision)
 }
 
-/// Lets the admin approve the week of the member around the present day.
-fn approve(scene: &DecisionScene) {
+/// Brings the week of the member around the present day through some states.
+fn week(scene: &DecisionScene, states: &[&str]) {
     let days = json!({"workspace": scene.acme, "user": scene.bob, "start_date": "2026-01-12", "end_date": "2026-01-18"});
     let week = scene.done(scene.bob, "createTimesheetApprovalStatus", scene.acme, days);
     let week = week.subject.unwrap();
-    let become_state = |state| {
-        scene.done(
-            scene.ann,
-            "updateTimesheetApprovalStatus",
-            week,
-            json!({"approval_status": state}),
-        )
-    };
-    become_state("submitted");
-    become_state("approved");
+    for state in states {
+        let body = json!({"approval_status": state});
+        scene.done(scene.ann, "updateTimesheetApprovalStatus", week, body);
+    }
 }
 
 #[test]
@@ -75,7 +69,7 @@ fn the_entries_of_an_approved_week_do_not_change() {
     let mut scene = DecisionScene::new();
     let [water] = scene.tasks();
     let (entry, _) = tracked(&scene, water, json!({"duration_minutes": 7}));
-    approve(&scene);
+    week(&scene, &["submitted", "approved"]);
     let approved = "The timesheet of this week is approved";
     let refused = |operation, on, body| scene.refused(scene.bob, operation, on, body);
     let body = json!({"duration_minutes": 8});
@@ -88,7 +82,7 @@ fn the_entries_of_an_approved_week_do_not_change() {
 fn an_entry_does_not_move_into_an_approved_week() {
     let mut scene = DecisionScene::new();
     let [water] = scene.tasks();
-    approve(&scene);
+    week(&scene, &["submitted", "approved"]);
     let next_week = json!({"duration_minutes": 7, "entered_on": "2026-01-19"});
     let (entry, made) = tracked(&scene, water, next_week);
     let state = node(&made, entry).get(time_tracking::APPROVAL_STATUS);
@@ -189,4 +183,30 @@ fn an_entry_of_others_is_changed_only_by_admins() {
         node(&changed, entry).get(time_tracking::CREATED_BY),
         Some(scene.bob)
     );
+}
+
+#[test]
+fn a_new_entry_takes_the_state_of_its_week() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    week(&scene, &["submitted"]);
+    let (entry, made) = tracked(&scene, water, json!({"duration_minutes": 7}));
+    let state = node(&made, entry).get(time_tracking::APPROVAL_STATUS);
+    assert_eq!(state.as_deref(), Some("SUBMITTED"));
+}
+
+#[test]
+fn a_project_counts_the_time_attributed_to_it() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let to_none = json!({"duration_minutes": 7, "attributable_to": null});
+    let (_, uncounted) = tracked(&scene, water, to_none);
+    assert!(written(&uncounted, rel::PROJECT_TOTALS).is_empty());
+    let (_, counted) = tracked(&scene, water, json!({"duration_minutes": 7}));
+    let [(project, totals)] = written(&counted, rel::PROJECT_TOTALS)[..] else {
+        panic!("one project counts it");
+    };
+    assert_eq!(project, scene.garden);
+    let stored = node(&counted, totals).get(budget::USER_TOTALS).to_owned();
+    assert!(stored.contains(&scene.bob.to_string()), "{stored}");
 }

@@ -142,3 +142,28 @@ fn a_viewer_of_a_task_removes_only_themselves() {
         [(attic, rel::FOLLOWERS, bob)]
     );
 }
+
+#[test]
+fn only_users_who_follow_are_removed() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let eve = scene.given(|fixture| fixture.user("Eve", "eve@example.org"));
+    let remove = |user: Gid| {
+        let body = json!({"followers": [user]});
+        scene.decide(scene.ann, "removeFollowerForTask", water, body)
+    };
+    let unknown = remove(eve).map(|_| ()).unwrap_err().message;
+    assert!(unknown.contains("followers: Unknown object"), "{unknown}");
+    assert!(remove(scene.bob).unwrap().changes.is_empty());
+    scene.done(
+        scene.bob,
+        "addFollowersForTask",
+        water,
+        json!({"followers": ["me"]}),
+    );
+    let removed = remove(scene.bob).unwrap();
+    assert_eq!(
+        removed.changes.edge_removals,
+        [(water, rel::FOLLOWERS, scene.bob)]
+    );
+}
