@@ -65,6 +65,7 @@ fn a_subtask_is_placed_next_to_another_one_of_its_parent() {
     let mut scene = DecisionScene::new();
     let [task, parent, sibling, stranger] = scene.tasks();
     scene.link(sibling, rel::PARENT, parent);
+    scene.link(task, rel::PARENT, parent);
     let after = |neighbour: Gid| json!({"parent": parent, "insert_after": neighbour});
     let refused = |neighbour| scene.refused(scene.ann, "setParentForTask", task, after(neighbour));
     assert!(refused(stranger).contains("to insert next to is not a subtask of this parent"));

@@ -1,8 +1,9 @@
 use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::json;
 use workgraph_core::access::Role;
-use workgraph_core::model::registry::rel;
+use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::tag;
+use workgraph_core::storage::ListSource;
 
 #[test]
 fn a_tag_has_followers_of_its_workspace() {
@@ -52,4 +53,17 @@ fn a_tag_stays_in_its_workspace() {
     );
     let same = scene.decide(scene.ann, "updateTag", thirsty, json!({"name": "thirsty"}));
     assert!(same.unwrap().changes.is_empty());
+}
+
+#[test]
+fn tags_are_listed_of_one_workspace_or_of_all() {
+    let scene = DecisionScene::new();
+    let source = |query: &str| {
+        let list = scene.described(scene.bob, "getTags", query);
+        list.unwrap().page.source
+    };
+    let ty = Type::Tag;
+    assert_eq!(source(""), ListSource::InViewerWorkspaces { ty });
+    let one = source(&format!("workspace={}", scene.acme));
+    assert!(matches!(one, ListSource::InWorkspace { ty: Type::Tag, .. }));
 }

@@ -88,6 +88,12 @@ fn a_section_of_a_task_list_takes_only_tasks_of_its_owner() {
     let acme = scene.acme;
     let later = scene.given(|fixture| fixture.section(list, acme, "Later"));
     let insert = |task| scene.decide(eve, "addTaskForSection", later, json!({"task": task}));
+    scene.done(
+        scene.ann,
+        "updateTask",
+        water,
+        json!({"assignee": scene.bob}),
+    );
     let others = insert(water).map(|_| ()).unwrap_err().message;
     assert!(others.contains("Not assigned to the owner of this task list"));
     scene.done(eve, "updateTask", water, json!({"assignee": eve}));

@@ -20,11 +20,12 @@ fn a_tag_is_added_once() {
 fn a_follower_belongs_to_the_workspace() {
     let mut scene = DecisionScene::new();
     let [task] = scene.tasks();
-    let eve = scene.given(|fixture| fixture.user("Eve", "eve@example.org"));
+    let club = scene.second_workspace();
+    let eve = scene.given(|fixture| fixture.member(club, "Eve", Role::Member));
     let follow = |user| json!({"followers": [user]});
     let refused = scene.refused(scene.ann, "addFollowersForTask", task, follow(eve));
     assert!(
-        refused.starts_with("followers: Unknown object"),
+        refused.starts_with("followers: Not a user in Workspace"),
         "{refused}"
     );
     let followed = scene.decide(scene.ann, "addFollowersForTask", task, follow(scene.bob));
