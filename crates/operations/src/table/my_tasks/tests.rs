@@ -63,6 +63,12 @@ fn a_task_goes_to_the_section_of_its_neighbour_in_the_list() {
     let to_later = json!({"assignee": eve, "assignee_section": later});
     scene.done(eve, "updateTask", sow, to_later);
     scene.done(eve, INSERT, list, json!({"task": water}));
+    scene.done(
+        scene.ann,
+        "updateTask",
+        weed,
+        json!({"assignee": scene.bob}),
+    );
     let after = |neighbour: Gid| -> Value { json!({"task": water, "insert_after": neighbour}) };
     let refused = |neighbour| scene.refused(eve, INSERT, list, after(neighbour));
     assert!(refused(water).contains("A task cannot be placed next to itself"));

@@ -50,22 +50,26 @@ fn an_id_names_the_task_in_its_workspace() {
     assert_eq!(second.changes.add_aliases, [name("W-2")]);
 }
 
+/// Returns the id and all data that a decision stores with a task; nothing if it stores no data.
+fn stored(decision: &Decision, task: Gid) -> (Option<String>, String) {
+    let all = node(decision, task).raw("external");
+    let id = ExternalData::read(all, APP).id().map(|id| id.into_owned());
+    (id, all.unwrap_or_default().to_owned())
+}
+
 #[test]
 fn an_absent_part_stays_and_null_removes_a_part_or_both() {
     let (scene, water) = app_scene();
     kept(&scene, water, json!({"gid": "W-1", "data": "blue"}));
-    let stored = |decision: &Decision| node(decision, water).raw("external").map(str::to_owned);
-    let data = stored(&kept(&scene, water, json!({"gid": null}))).unwrap();
-    assert_eq!(ExternalData::read(Some(&data), APP).id(), None);
-    assert!(data.contains("blue"));
-    let data = stored(&kept(&scene, water, json!({"gid": "W-1", "data": null}))).unwrap();
-    assert_eq!(
-        ExternalData::read(Some(&data), APP).id().as_deref(),
-        Some("W-1")
-    );
-    assert!(!data.contains("blue"));
+    let (id, data) = stored(&kept(&scene, water, json!({"data": "green"})), water);
+    assert!(id.as_deref() == Some("W-1") && data.contains("green"));
+    let (id, data) = stored(&kept(&scene, water, json!({"gid": null})), water);
+    assert!(id.is_none() && data.contains("green"));
+    let both = json!({"gid": "W-1", "data": null});
+    let (id, data) = stored(&kept(&scene, water, both), water);
+    assert!(id.as_deref() == Some("W-1") && !data.contains("green"));
     let none = kept(&scene, water, Value::Null);
-    assert_eq!(stored(&none), None);
+    assert_eq!(stored(&none, water), (None, String::new()));
     assert_eq!(none.changes.remove_aliases.len(), 1);
 }
 
