@@ -1,8 +1,9 @@
 use crate::decision_scene::{DecisionScene, stories, written};
 use serde_json::json;
 use workgraph_core::Gid;
-use workgraph_core::access::{Level, Role};
+use workgraph_core::access::{Level, Role, follower_rank};
 use workgraph_core::model::registry::rel;
+use workgraph_core::storage::ListPosition;
 
 #[test]
 fn a_tag_is_added_once() {
@@ -111,37 +112,24 @@ fn a_follower_is_added_once_and_gets_the_higher_level() {
 fn a_viewer_of_a_task_removes_only_themselves() {
     let mut scene = DecisionScene::new();
     let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
-    let attic = scene.given(|fixture| {
+    let tidy = scene.given(|fixture| {
         let attic = fixture.private_project(acme, "Attic", ann);
         fixture.share(attic, acme, bob, Level::Viewer);
         let section = fixture.section_in(attic);
         fixture.task_in(section, "Tidy", ann)
     });
-    scene.done(
-        ann,
-        "addFollowersForTask",
-        attic,
-        json!({"followers": [ann]}),
-    );
-    let remove = |scene: &DecisionScene, user: Gid| {
-        scene.decide(
-            bob,
-            "removeFollowerForTask",
-            attic,
-            json!({"followers": [user]}),
-        )
+    let on_their_own = ListPosition::Rank(follower_rank(None));
+    for user in [ann, bob] {
+        scene.given(|fixture| fixture.link(tidy, rel::FOLLOWERS, user, on_their_own, None));
+    }
+    let remove = |user: Gid| {
+        let body = json!({"followers": [user]});
+        scene.decide(bob, "removeFollowerForTask", tidy, body)
     };
-    let other = remove(&scene, ann).map(|_| ()).unwrap_err().message;
-    assert!(
-        other.contains("do not have permission to comment on this task"),
-        "{other}"
-    );
-    assert!(remove(&scene, bob).unwrap().changes.is_empty());
-    scene.link(attic, rel::FOLLOWERS, bob);
-    assert_eq!(
-        remove(&scene, bob).unwrap().changes.edge_removals,
-        [(attic, rel::FOLLOWERS, bob)]
-    );
+    let other = remove(ann).map(|_| ()).unwrap_err().message;
+    assert!(other.contains("do not have permission to comment on this task"));
+    let removals = remove(bob).unwrap().changes.edge_removals;
+    assert_eq!(removals, [(tidy, rel::FOLLOWERS, bob)]);
 }
 
 #[test]
