@@ -19,6 +19,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::model::resources::story;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules::{create_workspace, rejoin_workspace};
 use workgraph_core::storage::{GraphStore, ListPosition, PageQuery, ReadQuery, ViewerKey};
@@ -437,4 +438,12 @@ pub(crate) fn saved(decision: &Decision, gid: Gid) -> Option<&Node> {
 pub(crate) fn subject(decision: &Decision) -> &Node {
     let written = decision.subject.and_then(|gid| saved(decision, gid));
     written.unwrap()
+}
+
+/// Returns the kinds of stories that a decision writes.
+pub(crate) fn stories(decision: &Decision) -> Vec<String> {
+    let writes = decision.changes.node_writes.iter();
+    let stories = writes.filter(|write| write.node.ty == Type::Story);
+    let kinds = stories.filter_map(|write| write.node.get(story::SUBTYPE));
+    kinds.map(|kind| kind.into_owned()).collect()
 }

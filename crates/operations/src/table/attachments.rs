@@ -363,3 +363,6 @@ fn delete_attachment(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,3 +75,6 @@ fn choose(
     require_level(view, task, Level::Viewer)?;
     Ok(task.gid)
 }
+
+#[cfg(test)]
+mod tests;

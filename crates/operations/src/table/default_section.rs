@@ -20,3 +20,6 @@ pub(super) fn default_section_of_added_task(view: &ReadView, project: Gid) -> Op
     let last = view.sources(project, rel::SECTION_OF).last();
     last.map(|edge| edge.src)
 }
+
+#[cfg(test)]
+mod tests;

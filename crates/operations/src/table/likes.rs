@@ -65,3 +65,6 @@ pub(super) fn write(
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests;

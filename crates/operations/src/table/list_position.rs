@@ -117,3 +117,6 @@ impl InsertInputs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -116,3 +116,6 @@ pub(super) fn insert(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

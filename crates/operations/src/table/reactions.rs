@@ -108,3 +108,6 @@ fn list(call: &RequestContext<'_>, input: &ListReactions) -> Result<ListRequest,
         anchor_types: TARGET.def.types(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,3 +100,6 @@ fn run(
     run_trigger(&mut work, trigger, task, input.data.get()?);
     Ok(Decision::about(work.changes, trigger.gid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -286,3 +286,6 @@ fn delete_story(
     }
     Ok(Decision::of(work.changes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,3 +25,6 @@ pub(super) fn require_subtask_depth(
         format_args!("Too deep: tasks have at most {SUBTASK_LEVELS_MAX} levels of subtasks"),
     ))
 }
+
+#[cfg(test)]
+mod tests;

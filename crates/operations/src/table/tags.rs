@@ -211,3 +211,6 @@ fn update_tag(
     work.save(&draft);
     Ok(Decision::about(work.changes, node.gid))
 }
+
+#[cfg(test)]
+mod tests;

@@ -129,3 +129,6 @@ fn set_status(
     draft.set(task::CUSTOM_TYPE_STATUS, named);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,6 @@ fn part_of(name: &str, value: &Value, max: u32) -> Result<Option<String>, Domain
     }
     validate::text(&format!("{FIELD}: {name}"), value, max).map(Some)
 }
+
+#[cfg(test)]
+mod tests;

@@ -225,3 +225,6 @@ fn arrange(
     work.link(on, rel::MY_TASKS, section.gid, ListPosition::Last, list);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -361,3 +361,6 @@ impl ValueTarget<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

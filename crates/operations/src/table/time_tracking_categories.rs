@@ -78,3 +78,6 @@ const END_DATE: Input<RowFilter> = day_filter!(
     ENTERED_ON,
     "Only entries of this day or an earlier one."
 );
+
+#[cfg(test)]
+mod tests;

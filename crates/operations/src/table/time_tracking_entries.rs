@@ -290,3 +290,6 @@ const APPROVAL: Input<RowFilter> = Input::filter(
     },
     "Only entries in weeks with this state of approval.",
 );
+
+#[cfg(test)]
+mod tests;
