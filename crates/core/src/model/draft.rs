@@ -200,13 +200,11 @@ impl Draft {
         let mut body =
             String::with_capacity(64 + self.values.values().map(|v| v.len() + 24).sum::<usize>());
         let known = keys(self.ty);
-        // Only the keys that have a value; most have none.
-        let mut set: Vec<_> = self
-            .values
-            .iter()
-            .filter_map(|(key, value)| Some((*known.get(key)?, *key, value)))
-            .collect();
-        set.sort_unstable_by_key(|(position, _, _)| *position);
+        // Only the keys that have a value; most have none. Keys without a position come last, by name.
+        let position = |key: &str| known.get(key).copied().unwrap_or(usize::MAX);
+        let values = self.values.iter();
+        let mut set: Vec<_> = values.map(|(key, v)| (position(key), *key, v)).collect();
+        set.sort_unstable_by_key(|(position, key, _)| (*position, *key));
         for (_, key, value) in set {
             body.push(if body.is_empty() { '{' } else { ',' });
             body.push('"');
@@ -269,6 +267,7 @@ fn keys(ty: Type) -> &'static KeyPositions {
                 "custom_type",
                 "states",
                 "target_gid",
+                "given_by",
             ];
             let public = resource(ty).fields.iter().filter_map(|d| key(d.source));
             for key in public.chain(private) {

@@ -77,6 +77,12 @@ impl<'a> ChangeBuilder<'a> {
         draft.gid
     }
 
+    /// Returns true if the changes write an edge.
+    #[must_use]
+    pub fn writes_edge(&self, src: Gid, rel: Relation, dst: Gid) -> bool {
+        let mut writes = self.changes.edge_writes.iter();
+        writes.any(|edge| (edge.src, edge.rel, edge.dst) == (src, rel, dst))
+    }
     /// Returns true if the changes create a node.
     #[must_use]
     pub fn is_new(&self, gid: Gid) -> bool {

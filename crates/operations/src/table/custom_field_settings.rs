@@ -1,5 +1,5 @@
 //! Custom field settings: the custom fields of the tasks of a project, of the items of a portfolio, or of a goal.
-use super::custom_fields::{FieldDefinition, define};
+use super::custom_fields::{self, FieldDefinition, define};
 use super::list_position::{InsertInputs, InsertPosition, RequestedPosition, insert_beside};
 use crate::operation::inputs::path::{
     self, PathGoal, PathNode, PathPortfolio, PathProjectOrTaskList,
@@ -300,6 +300,10 @@ fn add<P: PathNode>(
                 ));
             }
             found.gid
+        }
+        // Only members make custom fields, as with `createCustomField`.
+        AddedField::Defined(_) if !view.viewer.is_member(workspace) => {
+            return Err(DomainError::paid_only(custom_fields::PREMIUM));
         }
         AddedField::Defined(definition) => define(call, &mut work, definition, workspace, false)
             .map_err(|f| DomainError::field("custom_field", f.message))?,

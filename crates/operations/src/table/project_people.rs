@@ -125,6 +125,7 @@ fn each(
     let node = container(call, view, input)?;
     let workspace = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
+    let mut users: Vec<Gid> = Vec::new();
     for named in &input.people {
         let user = if joining {
             named_member(call, view, named, workspace)?
@@ -133,16 +134,20 @@ fn each(
             leaver(call, view, field, &named.node, node.gid, rel::MEMBERS)?
         };
         if user != call.user_gid() && view.level(node.gid) < Level::Editor {
-            let what = match node.ty {
-                Type::Portfolio => "the members of",
-                _ => "who follows",
+            let what = match named.input.name {
+                "followers" => "who follows",
+                _ => "the members of",
             };
             let noun = resource(node.ty).noun;
             return Err(DomainError::forbidden(format!(
                 "You do not have permission to change {what} this {noun}."
             )));
         }
-        change(&mut work, node, workspace, user)?;
+        // A request may name a user twice.
+        if !users.contains(&user) {
+            users.push(user);
+            change(&mut work, node, workspace, user)?;
+        }
     }
     Ok(Decision::about(work.changes, node.gid))
 }
@@ -156,16 +161,14 @@ pub(super) fn follow(
     (user, level): (Gid, Level),
 ) {
     let is_new = work.is_new(container);
-    let has = |rel| !is_new && view.link(container, rel, user).is_some();
-    let joining = work
-        .changes
-        .edge_writes
-        .iter()
-        .any(|l| l.src == container && l.dst == user && l.rel == rel::MEMBERS);
-    if !has(rel::MEMBERS) && !joining {
+    let has = |work: &ChangeBuilder<'_>, rel| {
+        work.writes_edge(container, rel, user)
+            || (!is_new && view.link(container, rel, user).is_some())
+    };
+    if !has(work, rel::MEMBERS) {
         sharing.join(work, user, container, workspace, level);
     }
-    if !has(rel::PROJECT_FOLLOWERS) {
+    if !has(work, rel::PROJECT_FOLLOWERS) {
         work.link(
             container,
             rel::PROJECT_FOLLOWERS,

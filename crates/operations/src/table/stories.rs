@@ -163,14 +163,7 @@ fn comment<P: PathNode>(
         view,
         call.base_url(),
     )?;
-    // A link is content, although its name is not stored.
-    let links = |html: Cow<'_, str>| !rich_text::links(&html).is_empty();
-    let says_nothing = draft.get(story::TEXT).is_none_or(|t| t.trim().is_empty())
-        && !draft.get(story::HTML_TEXT).is_some_and(links)
-        && draft.get(story::STICKER).is_none();
-    if says_nothing {
-        return Err(DomainError::missing("text"));
-    }
+    require_content(&draft)?;
     story_rules::add_story(&mut work, &draft, node.gid);
     if node.ty == Type::Task
         && view
@@ -183,6 +176,19 @@ fn comment<P: PathNode>(
     }
     touch(&mut work, node);
     Ok(Decision::about(work.changes, draft.gid))
+}
+
+/// Checks that a comment says something.
+fn require_content(comment: &Draft) -> Result<(), DomainError> {
+    // A link is content, although its name is not stored.
+    let links = |html: Cow<'_, str>| !rich_text::links(&html).is_empty();
+    let says_nothing = comment.get(story::TEXT).is_none_or(|t| t.trim().is_empty())
+        && !comment.get(story::HTML_TEXT).is_some_and(links)
+        && comment.get(story::STICKER).is_none();
+    if says_nothing {
+        return Err(DomainError::missing("text"));
+    }
+    Ok(())
 }
 
 /// Sets the `modified_at` of a story's node to the current time, if it has one.
@@ -245,7 +251,7 @@ fn update_story(
         .any(|n| inputs.has(n));
     if words {
         own(call, node)?;
-    } else if inputs.has("is_pinned") && !story::is_comment(node) {
+    } else if inputs.has("is_pinned") && !story::can_be_pinned(node) {
         return Err(DomainError::field(
             "is_pinned",
             "Only comments and attachments can be pinned",
@@ -262,6 +268,9 @@ fn update_story(
         view,
         call.base_url(),
     )?;
+    if words {
+        require_content(&draft)?;
+    }
     if draft.changed(story::TEXT) || draft.changed(story::HTML_TEXT) {
         draft.set(story::IS_EDITED, true);
     }

@@ -94,6 +94,12 @@ pub(super) fn create_task(
         Some(workspace) => Some(call.named_node(view, workspace, Level::Viewer)?.gid),
         None => parent.and_then(|p| p.workspace),
     };
+    if let (Some(parent), Some(named)) = (parent, &input.parent)
+        && parent.workspace != workspace
+    {
+        let reason = "Not a task of that workspace";
+        return Err(DomainError::field(named.input.name, reason));
+    }
     for (i, spot) in spots.iter().enumerate() {
         let field = format!("{}: [{i}]", spot.field);
         let project = call.resolve_ref(
@@ -135,12 +141,18 @@ pub(super) fn create_task(
     draft.set(task::MODIFIED_AT, work.now);
     write(call, view, &mut draft, inputs)?;
     task_external::write(call, &mut work, &mut draft, None, inputs, workspace)?;
-    let projects: Vec<Gid> = spots.iter().map(|s| s.project).collect();
-    let values = task_values::write(call, view, &mut draft, inputs, None, &projects)?;
+    let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
+    let assignee = assignee.map(|user| user.gid);
+    let mut containers: Vec<Gid> = spots.iter().map(|spot| spot.project).collect();
+    if assignee == Some(call.user_gid()) && inputs.has("custom_fields") {
+        // The caller's task list gives its tasks custom fields, too.
+        let membership = view.viewer.membership(workspace);
+        containers.extend(membership.and_then(|membership| membership.task_list));
+    }
+    let values = task_values::write(call, view, &mut draft, inputs, None, &containers)?;
     custom_field_rules::index_value_changes(&mut work, draft.gid, view, &values);
     let mut followers = vec![call.user_gid()];
-    let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
-    followers.extend(assignee.map(|n| n.gid));
+    followers.extend(assignee);
     for follower in &input.followers {
         followers.push(named_member(call, view, follower, workspace)?);
     }
@@ -172,8 +184,14 @@ pub(super) fn create_task(
     }
     for named in &input.tags {
         let tag = call.named_node(view, named, Level::Viewer)?;
-        work.link(on, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
-        into(&mut work, tag.gid);
+        if tag.workspace != Some(workspace) {
+            let reason = "Not a tag of the task's workspace";
+            return Err(DomainError::field(named.input.name, reason));
+        }
+        if !work.writes_edge(on, rel::TAGS, tag.gid) {
+            work.link(on, rel::TAGS, tag.gid, ListPosition::Rank(0), None);
+            into(&mut work, tag.gid);
+        }
     }
     likes::write(call, view, &mut work, &draft, inputs);
     story_rules::add_task_stories(&mut work, &draft);

@@ -127,7 +127,7 @@ pub(super) fn assign<'v>(
     match inputs.get("assignee") {
         None => {
             if let Some(assignee) = draft.get(task::ASSIGNEE) {
-                arrange(call, view, work, (on, is_new), inputs, assignee)?;
+                arrange(call, view, work, (draft, workspace), inputs, assignee)?;
             }
             Ok(None)
         }
@@ -161,7 +161,7 @@ pub(super) fn assign<'v>(
                     work.link(on, rel::MY_TASKS, edge.src, ListPosition::First, Some(list));
                 }
             }
-            arrange(call, view, work, (on, is_new), inputs, user.gid)?;
+            arrange(call, view, work, (draft, workspace), inputs, user.gid)?;
             Ok(Some(user))
         }
         Some(_) => {
@@ -195,7 +195,7 @@ fn arrange(
     call: &RequestContext<'_>,
     view: &ReadView,
     work: &mut ChangeBuilder<'_>,
-    (on, is_new): (Gid, bool),
+    (draft, workspace): (&Draft, Gid),
     inputs: &CheckedInputs,
     assignee: Gid,
 ) -> Result<(), DomainError> {
@@ -211,17 +211,19 @@ fn arrange(
         Level::Editor,
     )?;
     let list = section.get(section::PROJECT);
-    let membership = view.viewer.memberships.iter().find(|s| s.task_list == list);
-    if assignee != call.user_gid() || list.is_none() || membership.is_none() {
+    let membership = view.viewer.membership(workspace);
+    let own = membership.and_then(|membership| membership.task_list);
+    if assignee != call.user_gid() || own.is_none() || list != own {
         return Err(DomainError::field(
             "assignee_section",
             "Not a section of the assignee's task list",
         ));
     }
+    let on = draft.gid;
     work.changes
         .edge_writes
         .retain(|l| !(l.src == on && l.rel == rel::MY_TASKS));
-    leave_lists(view, work, on, is_new, Some(section.gid));
+    leave_lists(view, work, on, draft.is_new(), Some(section.gid));
     work.link(on, rel::MY_TASKS, section.gid, ListPosition::Last, list);
     Ok(())
 }

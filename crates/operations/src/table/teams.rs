@@ -11,13 +11,14 @@ use crate::operation::rows::{action, computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
 use crate::operation::{Decision, ListDefinition, ListRequest, Operation, get, list};
 use crate::request_context::{RequestContext, format_ref};
-use workgraph_core::access::Level;
+use workgraph_core::access::{Level, Role};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, TypedField, rel};
 use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::validate::CheckedInputs;
+use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::{membership_rules, rich_texts};
 use workgraph_core::storage::{EdgeEnd, ListSource, PageQuery, ReadQuery, ReadView, RowFilter};
 
@@ -147,6 +148,16 @@ fn write(
     if draft.get(team::NAME).is_none_or(|n| n.trim().is_empty()) {
         return Err(DomainError::field("name", "Cannot be empty"));
     }
+    let endorses = match draft.is_new() {
+        true => draft.get(team::ENDORSED),
+        false => draft.changed(team::ENDORSED),
+    };
+    let organization = draft.workspace;
+    if endorses && !organization.is_some_and(|organization| view.viewer.is_admin(organization)) {
+        return Err(DomainError::forbidden(
+            "Only admins of the organization may endorse its teams.",
+        ));
+    }
     Ok(())
 }
 
@@ -220,6 +231,18 @@ fn add_user(
             ),
         ));
     };
+    let is_guest = || {
+        let seat = view.link(user.gid, rel::WORKSPACES, workspace);
+        let membership = seat
+            .and_then(|seat| seat.aux)
+            .and_then(|gid| view.node(gid));
+        membership.is_some_and(|node| MembershipRole::of_membership(node).role == Role::Guest)
+    };
+    if reserved(view, team, team::INVITE_GUESTS) && is_guest() {
+        return Err(DomainError::forbidden(
+            "Only admins of this team may add guests to it.",
+        ));
+    }
     let mut work = call.change_builder();
     let membership = view
         .link(team.gid, rel::TEAM_MEMBERS, user.gid)

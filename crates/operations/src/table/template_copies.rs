@@ -29,7 +29,7 @@ pub(super) fn original_workspace(original: &Named<Gid>) -> NodeRef {
     original.node_ref().of(LinkSelector::Workspace)
 }
 
-/// Returns the team that the body names, or else that of the original. In an organization, a guest cannot make a copy without a
+/// Returns the team that the body names, or else that of the original, if the caller sees it. In an organization, a guest cannot make a copy without a
 /// team, as a guest cannot create a project without one.
 pub(super) fn copy_team(
     call: &RequestContext<'_>,
@@ -40,7 +40,11 @@ pub(super) fn copy_team(
 ) -> Result<Option<Gid>, DomainError> {
     let name = match team {
         Some(team) => Some(team.node_ref()),
-        None => Some(original_team(original, by)).filter(|r| view.resolve(r).is_some()),
+        // A caller who does not see the team of the original makes a copy without one.
+        None => Some(original_team(original, by)).filter(|team| {
+            let team = view.resolve(team);
+            team.is_some_and(|team| view.visible(team).is_some())
+        }),
     };
     let team = team_of(call, view, workspace, name.as_ref())?;
     let is_organization = view

@@ -339,6 +339,15 @@ pub fn is_comment(node: &Node) -> bool {
     node.get(SUBTYPE).as_deref() == Some(COMMENT)
 }
 
+/// Returns true if a story may be pinned: a comment, or the story of an attachment.
+#[must_use]
+pub fn can_be_pinned(node: &Node) -> bool {
+    matches!(
+        node.get(SUBTYPE).as_deref(),
+        Some(COMMENT | "attachment_added")
+    )
+}
+
 fn kind(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(if is_comment(node) {
         b"\"comment\""

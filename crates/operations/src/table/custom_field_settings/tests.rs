@@ -1,6 +1,7 @@
 use crate::decision_scene::{DecisionScene, node, with, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
+use workgraph_core::access::Level;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::custom_field::FIELDS_MAX;
 use workgraph_core::model::resources::{custom_field, custom_field_setting};
@@ -249,4 +250,16 @@ fn only_a_field_of_the_project_is_removed_from_it() {
         removed.changes.node_writes.is_empty(),
         "it numbered no tasks"
     );
+}
+
+#[test]
+fn guests_define_no_custom_fields() {
+    let mut scene = DecisionScene::new();
+    let guest = scene.guest();
+    let (secret, _) = scene.shared_project(guest, Level::Editor);
+    let new = json!({"custom_field": {"name": "Soil", "resource_subtype": "text"}});
+    let refused = scene.refused(guest, ADD, secret, new.clone());
+    assert!(refused.contains("not available for free users or guests"));
+    let added = scene.done(scene.ann, ADD, secret, new);
+    assert_eq!(written(&added, rel::FIELD_ON).len(), 1);
 }

@@ -88,16 +88,14 @@ fn editors_alone_add_and_remove_others() {
     let mut scene = DecisionScene::new();
     let (bob, cat) = (scene.bob, scene.member("Cat").0);
     let (secret, _) = scene.shared_project(bob, Level::Commenter);
-    for (operation, body) in [
-        (ADD, members(cat)),
-        (FOLLOW, followers(cat)),
-        (UNFOLLOW, followers(cat)),
+    for (operation, body, what) in [
+        (ADD, members(cat), "the members of"),
+        (FOLLOW, followers(cat), "who follows"),
+        (UNFOLLOW, followers(cat), "who follows"),
     ] {
         let refused = scene.refused(bob, operation, secret, body.clone());
-        assert_eq!(
-            refused,
-            "You do not have permission to change who follows this project."
-        );
+        let expected = format!("You do not have permission to change {what} this project.");
+        assert_eq!(refused, expected);
         scene.done(scene.ann, operation, secret, body);
     }
     let left = scene.done(bob, REMOVE, secret, members(bob));
@@ -243,4 +241,17 @@ fn nobody_removes_users_whom_they_do_not_know() {
             .edge_removals
             .contains(&(garden, rel::MEMBERS, eve))
     );
+}
+
+#[test]
+fn a_user_who_is_named_twice_joins_and_leaves_once() {
+    let scene = DecisionScene::new();
+    let (bob, garden) = (scene.bob, scene.garden);
+    let twice = |field: &str| json!({ field: [bob, bob] });
+    let joined = scene.done(scene.ann, ADD, garden, twice("members"));
+    assert_eq!(written(&joined, rel::MEMBERS), [(garden, bob)]);
+    let left = scene.done(scene.ann, REMOVE, garden, twice("members"));
+    assert_eq!(left.changes.trashed.len(), 1);
+    let followed = scene.done(scene.ann, FOLLOW, garden, twice("followers"));
+    assert_eq!(written(&followed, rel::PROJECT_FOLLOWERS), [(garden, bob)]);
 }

@@ -96,3 +96,12 @@ fn who_does_not_see_a_portfolio_changes_no_setting_of_it() {
     scene.given(|fixture| fixture.share(garden, acme, bob, Level::Admin));
     scene.done(bob, CHANGE, setting, inherited(false));
 }
+
+#[test]
+fn a_setting_names_the_user_who_gave_access() {
+    let scene = DecisionScene::new();
+    let (_, setting) = beds(&scene);
+    let on = scene.done(scene.ann, CHANGE, setting, inherited(true));
+    let giver = node(&on, setting).get(portfolio::GIVEN_BY);
+    assert_eq!(giver, Some(scene.ann));
+}

@@ -74,7 +74,7 @@ fn a_user_has_one_rate_on_a_project() {
     );
     let rate = subject(&created).gid;
     let unique = (alias::rate(scene.garden, scene.bob), rate);
-    assert_eq!(created.changes.add_aliases, [unique.clone()]);
+    assert_eq!(created.changes.add_aliases, std::slice::from_ref(&unique));
     let changed = scene.done(scene.ann, "updateRate", rate, json!({"rate": 40}));
     assert!(changed.changes.add_aliases.is_empty());
     let deleted = scene.done(scene.ann, "deleteRate", rate, json!({}));

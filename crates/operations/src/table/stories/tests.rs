@@ -128,3 +128,16 @@ fn a_comment_changes_the_time_of_its_task() {
     let deleted = scene.decide(ann, "deleteStory", said.subject.unwrap(), json!({}));
     assert_eq!(node(&deleted.unwrap(), stale).version, 3);
 }
+
+#[test]
+fn a_changed_comment_still_says_something() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let said = comment(&scene, water);
+    let changed = |body| scene.decide(scene.ann, "updateStory", said, body);
+    let refused = changed(json!({"text": ""})).unwrap_err();
+    assert_eq!(refused.message, "text: Missing input");
+    let changed = changed(json!({"text": "Wet"})).unwrap();
+    let text = node(&changed, said).get(story::TEXT);
+    assert_eq!(text.as_deref(), Some("Wet"));
+}

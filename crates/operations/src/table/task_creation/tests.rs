@@ -215,3 +215,52 @@ fn a_new_task_is_part_of_its_parent_or_first_project_and_added_to_the_rest() {
     let below = created(&scene, json!({"parent": water}));
     assert_eq!(parents(&below), [water, garden]);
 }
+
+#[test]
+fn a_new_task_has_tags_of_its_workspace_each_once() {
+    let mut scene = DecisionScene::new();
+    let (club, acme) = (scene.second_workspace(), scene.acme);
+    let [elsewhere, here] =
+        [club, acme].map(|workspace| scene.given(|fixture| fixture.tag(workspace, "Wet")));
+    let refused = refused(
+        &scene,
+        json!({"name": "Water", "projects": [scene.garden], "tags": [elsewhere]}),
+    );
+    assert_eq!(refused, "tags: Not a tag of the task's workspace");
+    let made = created(&scene, json!({"name": "Water", "tags": [here, here]}));
+    assert_eq!(written(&made, rel::TAGS), [(made.subject.unwrap(), here)]);
+}
+
+#[test]
+fn a_new_task_and_its_parent_have_one_workspace() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let club = scene.second_workspace();
+    let below =
+        |workspace| json!({"name": "Fill the can", "workspace": workspace, "parent": water});
+    let refused = refused(&scene, below(club));
+    assert_eq!(refused, "parent: Not a task of that workspace");
+    let made = scene.decide(scene.ann, "createTask", water, below(scene.acme));
+    assert_eq!(written(&made.unwrap(), rel::PARENT).len(), 1);
+}
+
+#[test]
+fn the_list_of_the_caller_gives_an_own_new_task_custom_fields() {
+    let mut scene = DecisionScene::new();
+    let acme = scene.acme;
+    let (cat, list, _) = scene.member("Cat");
+    let field = scene.given(|fixture| {
+        let (field, _) = fixture.custom_field(acme, "Effort", CustomFieldType::Text, &[]);
+        fixture.field_on(field, list, acme);
+        field
+    });
+    let new = |assignee: Gid| {
+        let values = json!({ field.to_string(): "high" });
+        json!({"name": "Water", "workspace": acme, "assignee": assignee, "custom_fields": values})
+    };
+    let refused = scene.refused(cat, "createTask", acme, new(scene.bob));
+    assert!(refused.contains("not on given object"), "{refused}");
+    let made = scene.done(cat, "createTask", acme, new(cat));
+    let task = node(&made, made.subject.unwrap());
+    assert!(task.raw("custom_fields").unwrap().contains("high"));
+}

@@ -2,6 +2,7 @@ use crate::decision_scene::{DecisionScene, node, stories, written};
 use crate::operation::Decision;
 use serde_json::{Value, json};
 use workgraph_core::Gid;
+use workgraph_core::access::Role;
 use workgraph_core::model::registry::rel;
 use workgraph_core::model::resources::task;
 use workgraph_core::storage::ListPosition;
@@ -195,4 +196,29 @@ fn only_the_assignee_picks_a_section_of_their_list() {
     assert!(other.contains("Not a section of the assignee's task list"));
     let decision = scene.decide(eve, "updateTask", water, to_eve).unwrap();
     assert_eq!(written(&decision, rel::MY_TASKS), [(water, later)]);
+}
+
+#[test]
+fn a_task_goes_into_a_section_of_the_list_of_its_own_workspace() {
+    let mut scene = DecisionScene::new();
+    let [water] = scene.tasks();
+    let club = scene.second_workspace();
+    let (cat, _, here) = scene.member("Cat");
+    let garden = scene.garden;
+    scene.done(
+        scene.ann,
+        "addMembersForProject",
+        garden,
+        json!({"members": [cat]}),
+    );
+    let elsewhere = scene.given(|fixture| {
+        fixture.add_workspace_member(cat, club, Role::Member);
+        let list = fixture.task_list(cat, club);
+        fixture.section_in(list)
+    });
+    let into = |section: Gid| json!({"assignee": "me", "assignee_section": section});
+    let refused = scene.refused(cat, "updateTask", water, into(elsewhere));
+    assert!(refused.contains("Not a section of the assignee's task list"));
+    let moved = scene.done(cat, "updateTask", water, into(here));
+    assert_eq!(written(&moved, rel::MY_TASKS), [(water, here)]);
 }

@@ -253,3 +253,43 @@ fn team_memberships_are_those_of_a_team_or_of_a_user_in_a_workspace() {
     let anywhere = list(json!({"user": bob})).unwrap_err().message;
     assert!(anywhere.contains("workspace: Missing input"), "{anywhere}");
 }
+
+#[test]
+fn a_team_may_leave_guests_to_its_admins() {
+    let mut scene = DecisionScene::new();
+    let team = team_with(&mut scene, team::INVITE_GUESTS, "only_team_admins");
+    let eve = eve_of(&mut scene, team);
+    let guest = scene.guest();
+    let refused = scene.refused(eve, "addUserForTeam", team, user_named(guest));
+    assert_eq!(refused, "Only admins of this team may add guests to it.");
+    scene.done(eve, "addUserForTeam", team, user_named(scene.bob));
+    let added = scene.done(scene.ann, "addUserForTeam", team, user_named(guest));
+    assert_eq!(written(&added, rel::TEAM_MEMBERS), [(team, guest)]);
+}
+
+#[test]
+fn admins_of_the_organization_endorse_teams() {
+    let mut scene = DecisionScene::new();
+    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
+    let team = scene.given(|fixture| {
+        let team = fixture.team(acme, "Gardeners", ann);
+        fixture.join_team(bob, team, acme);
+        team
+    });
+    let endorsed = json!({"endorsed": true});
+    let refused = scene.refused(bob, "updateTeam", team, endorsed.clone());
+    assert!(
+        refused.contains("Only admins of the organization"),
+        "{refused}"
+    );
+    let new = json!({"name": "Cooks", "organization": acme, "endorsed": true});
+    let refused = scene.refused(bob, "createTeam", acme, new);
+    assert!(
+        refused.contains("Only admins of the organization"),
+        "{refused}"
+    );
+    let endorses = scene.done(ann, "updateTeam", team, endorsed.clone());
+    assert!(subject(&endorses).get(team::ENDORSED));
+    // A client that sends the whole record back endorses nothing.
+    scene.done(bob, "updateTeam", team, endorsed);
+}

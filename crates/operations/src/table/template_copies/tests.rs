@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::rel;
+use workgraph_core::model::resources::team;
 
 const SAVE: &str = "projectSaveAsTemplate";
 
@@ -84,4 +85,15 @@ fn a_guest_copies_into_a_team_alone() {
         .decide(scene.bob, SAVE, garden, new_template(json!({})))
         .unwrap();
     scene.done(gil, SAVE, garden, new_template(json!({"team": growers})));
+}
+
+#[test]
+fn a_caller_who_does_not_see_the_team_makes_a_copy_without_one() {
+    let mut scene = DecisionScene::new();
+    let hidden = team(&mut scene, "Growers");
+    scene.edit(hidden, |draft| draft.set(team::VISIBILITY, "secret"));
+    let (garden, bob) = (scene.garden, scene.bob);
+    scene.link(garden, rel::TEAM, hidden);
+    let copy = scene.decide(bob, SAVE, garden, new_template(json!({})));
+    assert!(written(&copy.unwrap(), rel::TEMPLATE_TEAM).is_empty());
 }

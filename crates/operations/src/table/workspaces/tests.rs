@@ -17,8 +17,8 @@ fn comes_as_guest(scene: &DecisionScene, by: Gid, address: &str) -> bool {
     let added = scene.decide(by, "addUserForWorkspace", scene.acme, user_named(address));
     let added = added.unwrap();
     let seat = added.changes.node_writes.iter().map(|write| &write.node);
-    let seat = seat.filter(|node| node.ty == Type::WorkspaceMembership);
-    seat.last().unwrap().get(membership::IS_GUEST)
+    let mut seat = seat.filter(|node| node.ty == Type::WorkspaceMembership);
+    seat.next_back().unwrap().get(membership::IS_GUEST)
 }
 
 #[test]
