@@ -22,7 +22,7 @@ use crate::model::resources::{
     user_task_list,
 };
 
-/// Deepest chain of parents that is followed; subtasks are nested at most five levels deep.
+/// Maximum length of a chain of parents that is followed; subtasks are nested at most five levels deep.
 const MAX_DEPTH: u8 = 8;
 
 /// Returns the viewer's level of access to the node.
@@ -87,7 +87,8 @@ fn at_depth(
     };
     let found = match node.ty {
         Type::Workspace => by_role(Level::Editor).max(Level::Viewer),
-        // Guests see the tags of the tasks they see, in those tasks; in lists of tags only those they follow.
+        // Guests see the tags of the tasks that they see, but only in those tasks; in lists of tags they see the tags that
+        // they follow.
         Type::Tag if full => by_role(Level::Editor),
         Type::Tag if facts.is_linked(node.gid, rel::TAG_FOLLOWERS, viewer.user)? => Level::Viewer,
         Type::Tag => Level::None,
@@ -129,7 +130,7 @@ fn at_depth(
             let project = node.get(portfolio::SETTING_PROJECT);
             let on_project = of_link(viewer, project, facts, depth)?;
             if on_project == Level::Admin && node.get(portfolio::IS_INHERITED) {
-                // Project admins see every way into the project and may remove it.
+                // Project admins see each setting that lets the members of a portfolio into the project, and may remove it.
                 on_project
             } else {
                 let portfolio = node.get(portfolio::SETTING_PORTFOLIO);
@@ -216,8 +217,8 @@ fn at_depth(
     })
 }
 
-/// Returns the level on a user. Users see themselves and everyone in a workspace that they share; as guests, they see only those
-/// in a project or team that they share.
+/// Returns the level on a user. Users see themselves and everyone in a workspace that they share; as guests, they see only
+/// users in a project or team that they share.
 fn user(
     viewer: &Viewer,
     node: &Node,
@@ -226,7 +227,7 @@ fn user(
     if node.gid == viewer.user {
         return Ok(Level::Admin);
     }
-    // A user who left is still visible in their former workspaces: what they made and owned still names them.
+    // A user who left is still visible in their former workspaces: objects that they created or owned still name them.
     let mut seats = facts.lookup_edges(node.gid, rel::WORKSPACES)?;
     if !seats.iter().any(|seat| viewer.is_member(seat.dst)) {
         seats.extend(facts.lookup_edges(node.gid, rel::FORMER)?);
@@ -235,7 +236,7 @@ fn user(
         return Ok(Level::Viewer);
     }
     for seat in seats {
-        // A user whom a guest knows in one workspace is not known to that guest in another one.
+        // A guest may know a user in one workspace, but not in another.
         let known = viewer.known_users.get(&seat.dst);
         if let Some(known) = known.filter(|_| viewer.membership(seat.dst).is_some())
             && known.include(node.gid, facts)?
@@ -246,7 +247,7 @@ fn user(
     Ok(Level::None)
 }
 
-/// Returns the level that the node at the end of a link gives.
+/// Returns the level on the node that a link leads to.
 fn of_link(
     viewer: &Viewer,
     gid: Option<Gid>,
@@ -280,7 +281,7 @@ fn of_author(viewer: &Viewer, author: Option<Gid>, role: Role, found: Level) -> 
     }
 }
 
-/// Returns the level on a team: members see their team; full members of the organization see those that are not secret.
+/// Returns the level on a team: members see their team; full members of the organization see all teams that are not secret.
 fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
     match viewer.teams.get(&node.gid) {
         Some(true) => Level::Admin,
@@ -290,7 +291,7 @@ fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
     }
 }
 
-/// Returns the highest level of: ownership, a membership, and the privacy setting.
+/// Returns the highest level on a project that ownership, a membership or the privacy setting gives.
 fn in_project(
     viewer: &Viewer,
     node: &Node,
@@ -324,7 +325,7 @@ fn in_project(
     inherited::level(viewer, node, given, facts)
 }
 
-/// Returns the highest level of: ownership, a membership, and the privacy setting.
+/// Returns the highest level on a portfolio that ownership, a membership or the privacy setting gives.
 fn in_portfolio(viewer: &Viewer, node: &Node, full: bool) -> Level {
     if node.get(portfolio::OWNER) == Some(viewer.user) {
         return Level::Admin;
@@ -339,9 +340,9 @@ fn in_portfolio(viewer: &Viewer, node: &Node, full: bool) -> Level {
     shared.unwrap_or_default().max(open)
 }
 
-/// Returns the highest level on a goal of: ownership, a membership, and the privacy setting. A public goal of a team is open to
-/// everyone who sees the team, and the team's members edit it. Any other public goal is open to the full members of the
-/// workspace. All of them may comment.
+/// Returns the highest level on a goal that ownership, a membership or the privacy setting gives. A public goal of a team is
+/// open to everyone who sees the team, and the team's members edit it. Any other public goal is open to the full members of
+/// the workspace. Everyone to whom a public goal is open may comment.
 fn in_goal(
     viewer: &Viewer,
     node: &Node,
@@ -454,7 +455,7 @@ fn in_container(
     else {
         return Ok(Level::None);
     };
-    // Not from the level: with a view-only seat the owner has the same level as other users.
+    // The level does not show the owner: with a view-only seat, the owner has the same level as other users.
     let own = container_node.get(user_task_list::OWNER) == Some(viewer.user);
     if container_node.ty == Type::UserTaskList && !own {
         return Ok(Level::None);

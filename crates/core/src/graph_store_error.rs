@@ -15,10 +15,10 @@ pub enum GraphStoreError {
     /// The nodes and edges of the query exceed the byte budget of the [`ReadQuery`](crate::storage::ReadQuery).
     #[error("more was asked for than may be read at once")]
     OverBudget,
-    /// The storage failed; nothing of the call was applied.
+    /// The storage failed; no part of the call was applied.
     #[error("storage failed: {0}")]
     Failed(String),
-    /// The storage, or a service that it needs, is not available now; nothing of the call was applied.
+    /// The storage, or a service that it needs, is not available now; no part of the call was applied.
     #[error("not available now: {0}")]
     Unavailable(String),
     /// The storage did not report the outcome of a change: it was applied as a whole, or not at all.

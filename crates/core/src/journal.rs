@@ -1,4 +1,4 @@
-//! Journal of commits: the context of changed nodes that is stored with a commit, the stored form of both, and the events that
+//! Journal of commits: the contexts of changed nodes, the stored form of change records and contexts, and the events that
 //! are rendered from them.
 pub mod event_rendering;
 pub(crate) mod node_context;

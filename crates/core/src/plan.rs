@@ -53,7 +53,7 @@ pub struct PlanStep {
     pub def: &'static FieldDef,
     /// Plan for the nodes that it links to.
     pub link_plan: LinkPlan,
-    /// True if the request names the field: external data of an app is then null if there is none.
+    /// True if the request names the field: without external data of the app, the field is then sent as null.
     pub explicit: bool,
     /// Name of the field, quoted for a JSON object.
     pub(crate) quoted_name: QuotedName,

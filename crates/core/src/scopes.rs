@@ -1,7 +1,7 @@
 //! Scopes of the API: the actions that a user can permit to an app.
 
-/// Names of every scope, each with its text for the consent page, in order of name. Sets are stored by these names, never by
-/// position.
+/// Names of every scope, each with its text for the consent page, in order of name. Scope sets are stored by these names,
+/// never by position.
 pub static SCOPES: [(&str, &str); 51] = [
     ("attachments:delete", "Delete attachments"),
     ("attachments:read", "See attachments and their files"),

@@ -26,7 +26,7 @@ use crate::model::registry::{Relation, Type};
 use std::ops::{Bound, RangeInclusive};
 use std::sync::Arc;
 
-/// One or more queries; the matches of each come after those of the one before.
+/// One or more queries; the matches of each query come after the matches of the query before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Search {
     /// Workspace, as an index into [`crate::storage::ReadQuery::node_refs`].
@@ -38,23 +38,23 @@ pub struct Search {
     /// Maximum number of index entries that each way of finding matches reads, including those that do not match or that the
     /// viewer cannot see. A query that reaches it ends with the matches found so far.
     pub cap: usize,
-    /// Amount that is read in one way before another is tried; usually [`SearchEffort::USUAL`].
+    /// Limits on each way of finding matches; usually [`SearchEffort::USUAL`].
     pub effort: SearchEffort,
 }
 
-/// Amount that is read in one way before another is tried. The matches do not depend on it.
+/// Limits on each way of finding matches before another way is tried. The matches do not depend on them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SearchEffort {
-    /// Maximum number of candidates of each condition that are read before the order is tried.
+    /// Maximum number of candidates of each condition that are read before a scan in order is tried.
     pub probe: usize,
-    /// The same maximum for lists of what people are responsible for, if the lists have the values of the order: such
-    /// candidates are sorted without their index entries.
+    /// The same maximum for lists of the objects that a user is responsible for, if the lists have the values of the order:
+    /// their candidates are sorted without reading their index entries.
     pub probe_ranked: usize,
     /// Maximum number of candidates that are sorted at once if their index entries must be read first. With more candidates,
     /// a scan in order may find enough matches sooner.
     pub sort: usize,
-    /// Number of index entries that are scanned in order before more candidates are gathered; fewer if hardly any of the first
-    /// ones match.
+    /// Number of index entries that are scanned in order before more candidates are gathered; fewer if hardly any of the
+    /// first entries match.
     pub trial_scan: usize,
     /// Number of candidates of one condition that are gathered before a longer scan is tried.
     pub gather: usize,
@@ -79,8 +79,8 @@ impl SearchEffort {
     };
 }
 
-/// Query of a search: conditions and order. `N` is how nodes are named: by index into [`crate::storage::ReadQuery::node_refs`],
-/// or by gid.
+/// Query of a search: conditions and order. `N` is the form in which nodes are named: by index into
+/// [`crate::storage::ReadQuery::node_refs`], or by gid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SearchQuery<N = Gid> {
     /// Type of the nodes to find.
@@ -99,13 +99,13 @@ pub struct SearchQuery<N = Gid> {
 pub enum Clause<N = Gid> {
     /// The node has these words.
     Words(WordQuery),
-    /// The node is linked to one of these.
+    /// The node has at least one of these links.
     Any(Vec<(SearchLink, N)>),
-    /// The node is linked to each of these.
+    /// The node has all of these links.
     All(Vec<(SearchLink, N)>),
-    /// The node is linked to none of these.
+    /// The node has none of these links.
     None(Vec<(SearchLink, N)>),
-    /// The node has a value in a column, and within these bounds.
+    /// The node has a value in a column, and the value is within these bounds.
     Within(IndexColumn, RangeInclusive<i64>),
     /// The node has no value in a column.
     Lacks(IndexColumn),
@@ -175,7 +175,8 @@ pub enum ValuePredicate {
     /// The value has a key in one of these ranges, ends included; see
     /// [`crate::storage::custom_field_index`].
     Within(Vec<(IndexKey, IndexKey)>),
-    /// The value of a number field is within the bounds; that of another has a key in one of the ranges, ends included.
+    /// The value of a number field is within the bounds; the value of any other field has a key in one of the ranges, ends
+    /// included.
     Number(NumberBounds, Vec<(IndexKey, IndexKey)>),
     /// The value has a key between the bounds, bounds excluded.
     Between(IndexKey, IndexKey),
@@ -190,13 +191,13 @@ pub enum ValuePredicate {
 pub enum SortOrder {
     /// By the value of a column.
     Column(IndexColumn),
-    /// Nodes with all words in the name, and then the others.
+    /// Nodes with all words in the name first, then all other nodes.
     Relevance,
-    /// By the number of the viewer's last assigned tasks that were assigned to the user.
+    /// By the number of tasks that the viewer assigned to the user, among the last tasks that the viewer assigned.
     Contact,
 }
 
-/// Number of the viewer's last assigned tasks that are counted for [`SortOrder::Contact`].
+/// Number of last tasks assigned by the viewer that count for [`SortOrder::Contact`].
 pub const CONTACTS: usize = 500;
 
 /// Look-ups of conditions beyond the index entry. Every store answers from one snapshot.
@@ -211,18 +212,18 @@ pub trait EvalContext {
     /// # Errors
     /// Fails if the store fails.
     fn edges(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Edge>, GraphStoreError>;
-    /// Returns true if such an edge exists.
+    /// Returns true if the edge of a relation between two nodes exists.
     ///
     /// # Errors
     /// Fails if the store fails.
     fn linked(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError>;
-    /// Returns the nodes that have such an edge into the node.
+    /// Returns the nodes with an edge of a relation into the node.
     ///
     /// # Errors
     /// Fails if the store fails.
     fn sources(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError>;
-    /// Returns true if the node is live and the viewer may see it. The result of a condition depends only on other nodes for
-    /// which this is true.
+    /// Returns true if the node is live and the viewer may see it. Other nodes influence the result of a condition only if
+    /// this is true for them.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -246,7 +247,7 @@ pub trait EvalContext {
 }
 
 impl<N> SearchQuery<N> {
-    /// Returns the same query with nodes named in another way; `None` if a node has no such name.
+    /// Returns the same query with nodes named in another form; `None` if a node has no name in that form.
     pub fn renamed<M>(&self, name: &dyn Fn(&N) -> Option<M>) -> Option<SearchQuery<M>> {
         let clauses = self.clauses.iter().map(|clause| clause.renamed(name));
         Some(SearchQuery {
@@ -305,7 +306,7 @@ impl SearchQuery {
         known: &[usize],
         around: &mut dyn EvalContext,
     ) -> Result<bool, GraphStoreError> {
-        // Conditions that the index entry answers come first, then those with look-ups.
+        // Conditions that the index entry answers come first, then conditions with look-ups.
         if !self.may_match(entry) {
             return Ok(false);
         }

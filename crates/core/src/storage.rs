@@ -47,15 +47,15 @@ use async_trait::async_trait;
 /// The storage port of the domain graph. Every method is one trip.
 #[async_trait]
 pub trait GraphStore: Send + Sync {
-    /// Reads everything that `want` names, from one consistent snapshot. A node reference without a live node is absent
-    /// from the view, not an error. The interrupt of the query may stop the load.
+    /// Reads everything that `want` names, from one consistent snapshot. A node reference that names no live node is absent
+    /// from the view; it is not an error. The interrupt of the query may stop the load.
     async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError>;
 
     /// Applies all of `changes`, or none. When it returns, the commit is durable.
     async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError>;
 
-    /// Returns a number that changes with every commit, before the commit is answered, if the store knows it without a trip. If
-    /// it is equal before two loads, both see the same state.
+    /// Returns a number that changes with every commit, before the commit is answered; `None` if the store does not know it
+    /// without a trip. If the number is the same before two loads, both see the same state.
     fn version(&self) -> Option<u64> {
         None
     }
@@ -87,8 +87,8 @@ pub trait GraphStore: Send + Sync {
         interrupt: MaybeInterrupt,
     ) -> Result<Vec<audit::AuditRow>, GraphStoreError>;
 
-    /// Drops the oldest commits from the journal: those before the instant and not after `upto`, at most `limit` of them and
-    /// never the last one. Later commits keep their numbers. Returns the number of dropped commits.
+    /// Drops the oldest commits from the journal: at most `limit` commits before the instant and not after `upto`, but never
+    /// the last commit. Later commits keep their numbers. Returns the number of dropped commits.
     async fn prune_journal(
         &self,
         before: Time,
@@ -113,7 +113,7 @@ pub struct EventQuery {
 /// Answer to an event query.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct EventPage {
-    /// Commits in commit order. Some may turn out to have no change of the node.
+    /// Commits in commit order. Some of them may have no change of the node.
     pub events: Vec<JournalEntry>,
     /// Sequence number up to which all commits were looked at.
     pub upto: Seq,

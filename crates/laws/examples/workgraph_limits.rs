@@ -1,4 +1,4 @@
-//! The limiter of workgraph-limits behind JSON lines, with everything that it has:
+//! The limiter of workgraph-limits behind JSON lines, with all its abilities:
 //! `workgraph laws limiter -- target/debug/examples/workgraph_limits`
 
 use std::collections::HashMap;

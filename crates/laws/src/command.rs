@@ -1,4 +1,4 @@
-//! The laws from a command line: a limiter, a paginated list or a webhook receiver that somebody else wrote is judged.
+//! Command line of the laws, which judges a limiter, a paginated list or a webhook receiver that somebody else wrote.
 use crate::limiter::{self, HttpLimiter, JsonLinesLimiter, LimiterSubject};
 use crate::pagination::{self, HttpList};
 use crate::receiver::{self, HttpReceiver};

@@ -76,7 +76,7 @@ async fn rate(world: &Arc<World>, clients: u32, keys: u32, time: Duration) -> f6
     f64::from(calls) / begun.elapsed().as_secs_f64()
 }
 
-/// Measures with a runtime; with one thread, the figures have no hops between threads in them.
+/// Measures with a runtime; with one thread, the figures include no hops between threads.
 async fn measure(server: &TestServer, run: u32, with_rates: bool) {
     let settings = RedisLimiterSettings {
         timeout: Duration::from_secs(1),

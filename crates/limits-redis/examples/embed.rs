@@ -27,7 +27,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for warning in warnings {
         println!("{warning}");
     }
-    // The limiter of this process takes part: it goes on alone when the server is away.
+    // The limiter of this process takes part: it continues alone when the server is unavailable.
     let limits = LimiterSettings {
         windows: vec![WindowSettings::new("minute", 5.per_minute())],
         cost: CostSettings::new("cost", 600.per_minute()),
@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     println!("{:?}, {:?}", shared.mode(), shared.counts());
-    // Ends are sent without waiting; give the last one the time to leave.
+    // Ends are sent without waiting, so the last one needs a little time to be sent.
     tokio::time::sleep(Duration::from_millis(10)).await;
     Ok(())
 }

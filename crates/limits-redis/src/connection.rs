@@ -263,7 +263,8 @@ impl RedisLink {
     }
 }
 
-/// Loads the functions on a server, tries them, and returns for how long it has had data about limits, and since which second.
+/// Loads the functions on a server and tries them. Returns how long the server has had data about limits, and since which
+/// second.
 async fn prepare(
     connection: &mut MultiplexedConnection,
     protocol: &Protocol,

@@ -6,9 +6,9 @@ use crate::breaker::CAUTION_MS;
 
 /// Redis that the processes of a service used last, recorded where all of them can read it: in their database.
 ///
-/// A Redis without data is trusted immediately, unless an older process exists: that one may have decided alone in between,
-/// or may have used another Redis, which had admitted a whole quota. Then for a minute each process must also agree with its
-/// part of each quota.
+/// A Redis without data is trusted immediately, unless an older process exists: the older process may have decided alone in
+/// between, or may have used another Redis, which had admitted a whole quota. In that case, each process must also agree
+/// with its part of each quota for a minute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownServer {
     /// Name of its data ([`RedisLimiter::server_id`](crate::RedisLimiter::server_id)).
@@ -41,7 +41,7 @@ impl KnownServer {
         }
     }
 
-    /// Returns for how long processes must still agree with their parts.
+    /// Returns how long processes must still agree with their parts.
     #[must_use]
     pub fn caution(&self, now_ms: u64) -> Duration {
         Duration::from_millis(self.cautious_until_ms.saturating_sub(now_ms))

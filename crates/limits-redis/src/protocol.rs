@@ -241,7 +241,7 @@ impl<'a> FunctionFigures<'a> {
         set.map(|(_, (limit, _))| limit).collect()
     }
 
-    /// Returns the share in each total with its length, and true for that of the cost.
+    /// Returns the share in each total, with the total's length, and true for the total of the cost.
     fn totals(&self, shares: &[TotalShare]) -> impl Iterator<Item = (TotalShare, Duration, bool)> {
         let share = |at| shares.get(at).copied().unwrap_or_default();
         let windows = self.all.windows.iter().enumerate();

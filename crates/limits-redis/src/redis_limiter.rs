@@ -36,10 +36,9 @@ pub struct RedisLimiter {
 }
 
 impl RedisLimiter {
-    /// Connects to Redis, loads the functions and tries them. Also returns warnings. For a minute after the first
-    /// process connected to this Redis, each process must also agree with its part of each quota: another
-    /// Redis with more counts may have been used before. Callers with better knowledge set it with
-    /// [`be_cautious_for`](Self::be_cautious_for).
+    /// Connects to Redis, loads the functions and tries them. Also returns warnings. For a minute after the first process
+    /// connected to this Redis, each process must also agree with its part of each quota: another Redis with more counts may
+    /// have been used before. Callers that know better set that time with [`be_cautious_for`](Self::be_cautious_for).
     ///
     /// # Errors
     /// Fails with a [`ConnectError`] that says what to do.
@@ -89,8 +88,8 @@ impl RedisLimiter {
         self.core.processes.store(processes.max(1), Relaxed);
     }
 
-    /// Sets for how long from now on this process must also agree with its part of each quota, for callers that remember
-    /// the previous Redis ([`KnownServer`](crate::KnownServer)).
+    /// Sets how long from now on this process must also agree with its part of each quota, for callers that remember the
+    /// previous Redis ([`KnownServer`](crate::KnownServer)).
     pub fn be_cautious_for(&self, time: Duration) {
         let until = self.core.elapsed().saturating_add(milliseconds(time));
         self.core.breaker.be_cautious_until(until);

@@ -15,7 +15,7 @@ pub const TEST_URL: &str = "WORKGRAPH_TEST_REDIS";
 /// Environment variable with the required services, such as `postgres,redis`.
 pub const REQUIRED: &str = "WORKGRAPH_REQUIRE";
 
-/// Programs that can serve.
+/// Names of server programs, in order of preference.
 const PROGRAMS: [&str; 2] = ["redis-server", "valkey-server"];
 
 /// Maximum start time of the server.
@@ -37,7 +37,7 @@ impl TestServer {
     /// program, which is reported on standard output.
     ///
     /// # Panics
-    /// Panics if there is none although [`REQUIRED`] contains `redis`, or if it does not start.
+    /// Panics if there is no such program although [`REQUIRED`] contains `redis`, or if the server does not start.
     #[must_use]
     pub fn start(options: &[&str]) -> Option<Self> {
         let Some(program) = PROGRAMS.into_iter().find(|program| is_there(program)) else {

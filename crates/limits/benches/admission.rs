@@ -46,7 +46,7 @@ fn mix(n: u64) -> u64 {
     n ^ (n >> 31)
 }
 
-/// Returns uniform keys in an order that no cache foresees.
+/// Returns uniform keys in an order that no cache can predict.
 fn keys() -> Vec<LimitKey> {
     let key = |n: u64| (u128::from(mix(n)) << 64 | u128::from(mix(n + KEYS))).to_le_bytes();
     (1..=KEYS).map(key).collect()
@@ -78,7 +78,7 @@ fn pace(threads: u64, n: u64) -> u64 {
     n * threads * 60_000 / (KEYS * ROUNDS)
 }
 
-/// Runs a step `count` times on each of `threads` threads, with numbers that go on over the calls; returns the time.
+/// Runs a step `count` times on each of `threads` threads, with numbers that continue from call to call; returns the time.
 fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Duration {
     let start = WallTime.start();
     if threads == 1 {
@@ -95,7 +95,7 @@ fn run(threads: u64, first: u64, count: u64, step: &(impl Fn(u64) + Sync)) -> Du
     WallTime.end(start)
 }
 
-/// Subject of a measurement: it goes on from step to step, and needs a warm-up that makes all its records.
+/// Subject of a measurement. It keeps its state from step to step, and needs a warm-up that creates all its records.
 struct Subject<'a> {
     name: &'static str,
     warm_up: u64,
@@ -171,7 +171,7 @@ fn keyed(criterion: &mut Criterion, threads: u64) {
     let stamped =
         RateLimiter::<LimitKey, _, _, NoOpMiddleware<Nanos>>::new(quota(), store, clock.clone());
     let own = RateLimiter::<LimitKey, _, DefaultClock>::keyed(quota());
-    // A minute and more, so that the oldest stamps leave while the newest come.
+    // More than a minute, so that old stamps expire while new ones are added.
     let warm_up = KEYS * (ROUNDS + 1);
     let subjects = vec![
         Subject::new("ours, admitted and ended", threads, warm_up, |n| {

@@ -1,7 +1,7 @@
 //! Requests of an ordinary key, for a tool that counts instructions: `just limits-instructions`.
 //!
-//! Arguments: a subject, and the number of requests. The difference of two runs, by the difference of their numbers, is what a
-//! request takes.
+//! Arguments: a subject, and the number of requests. The cost of a request is the difference between the counts of two runs,
+//! divided by the difference between their numbers of requests.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -18,7 +18,7 @@ use workgraph_limits::{
 };
 
 const KEYS: u64 = 4_096;
-/// Requests of a key in a minute.
+/// Number of requests of a key in a minute.
 const PACE: u64 = 4;
 const QUOTA: u32 = 1_500;
 

@@ -1,5 +1,5 @@
-//! Runs the laws on two limiters written here: a log of the last minute, which keeps all laws about quotas, and a
-//! counter per calendar minute, which is caught. Put a limiter of your own in the place of either.
+//! Runs the laws on two limiters written here: a log of the last minute, which keeps all laws about quotas, and a counter
+//! per calendar minute, which is caught. Replace either of them with your own limiter.
 //! `cargo run -p workgraph-limits --features laws --example laws_on_your_limiter`
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const MINUTE_MS: u64 = 60_000;
 
 /// Quota of one key.
 trait Window: Default {
-    /// Counts an attempt, of which the newest `remembered` count when refused; fails with the wait in milliseconds.
+    /// Counts an attempt; of the refused attempts, only the newest `remembered` count. Fails with the wait in milliseconds.
     fn attempt(&mut self, now: u64, weight: u32, quota: u32, remembered: u32) -> Result<(), u64>;
 }
 
@@ -37,13 +37,13 @@ impl Window for SlidingLog {
             self.admitted.extend(repeat_n(now, weight));
             return Ok(());
         }
-        // What was remembered before the quota was cut stays for its minute.
+        // Refusals that were remembered before the quota was cut count until they are a minute old.
         let most = self.refused.len().max(remembered as usize);
         self.refused.extend(repeat_n(now, weight));
         self.refused
             .drain(..self.refused.len().saturating_sub(most));
 
-        // There is room again when the last of the times that are too many is a minute old.
+        // There is room again when the last of the surplus times is a minute old.
         let mut counted = [self.admitted.as_slice(), &self.refused].concat();
         counted.sort_unstable();
         let last = counted.get(counted.len() + weight - quota - 1);

@@ -17,11 +17,11 @@ const CHUNK: usize = 128;
 
 /// Accounts by key.
 ///
-/// An account is only dropped when it is neutral, and one with an active permit is not: so a permit may keep the position of
-/// its account.
+/// Only neutral accounts are dropped, and an account with an active permit is never neutral, so a permit may keep the
+/// position of its account.
 #[derive(Debug)]
 pub(crate) struct AccountTable<K> {
-    /// Shards that keys have been in.
+    /// Shards, each created with its first key.
     shards: Box<[OnceLock<Arc<AccountShard<K>>>]>,
     rules: Arc<Rules>,
 }
@@ -266,7 +266,7 @@ impl<K: Hash + Eq + Clone> Accounts<K> {
         }
     }
 
-    /// Rebuilds the index for all positions; those from `vacant` on, and the free ones, have no account.
+    /// Rebuilds the index for all positions; positions from `vacant` on, and free positions, have no account.
     fn rebuild(&mut self, vacant: usize, hasher: &impl BuildHasher) {
         let mut used = vec![true; vacant];
         for position in &self.free {

@@ -45,7 +45,8 @@ pub struct WindowCharge {
     /// A weight above the quota or above [`MAX_WEIGHT`](crate::window::MAX_WEIGHT) is never admitted, no matter how long the
     /// client waits.
     pub weight: u32,
-    /// Quota of this key, instead of that of the settings, for instance of a plan. Earlier counts stay when it changes.
+    /// Quota of this key, for instance of its plan, which replaces the quota of the settings. Earlier counts stay when it
+    /// changes.
     pub quota: Option<u32>,
 }
 
@@ -54,7 +55,7 @@ pub struct WindowCharge {
 pub struct SlotRequest {
     /// Number of slots. A request for more than the maximum is never admitted.
     pub slots: u32,
-    /// Maximum number of slots of this key, instead of that of the settings.
+    /// Maximum number of slots of this key, which replaces the maximum of the settings.
     pub most: Option<u32>,
 }
 
@@ -132,7 +133,7 @@ impl<'a, K> AdmissionRequest<'a, K> {
         self
     }
 
-    /// Sets the credits of the key, instead of those of the settings, even if the cost quota is off there.
+    /// Sets the credits of the key, which replace the credits of the settings, even if the cost quota is off there.
     #[inline]
     #[must_use]
     pub const fn credits(mut self, quota: Option<u32>) -> Self {

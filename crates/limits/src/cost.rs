@@ -5,9 +5,8 @@
 ///
 /// A credit has as many units as the length has milliseconds, so that a quota of one credit regains one unit per millisecond.
 ///
-/// It stores spent credits instead of the remaining ones, so that a new balance is 0 for any quota, and changing the
-/// quota does not change the spent credits. Credits are regained at the quota that was in force when the elapsed time
-/// began.
+/// It stores spent credits instead of the remaining ones, so that a new balance is 0 for any quota, and changing the quota
+/// does not change the spent credits. Credits are regained at the quota that was effective when the elapsed time began.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CreditBalance {
     spent: u64,
@@ -23,7 +22,7 @@ impl CreditBalance {
         }
     }
 
-    /// Returns true if a quota, which is in force from now on, has any credits left.
+    /// Makes a quota effective from now on, and returns true if it has any credits left.
     #[inline]
     pub(crate) fn admits(&mut self, quota: u32, length: u64) -> bool {
         self.rate = quota.max(1);

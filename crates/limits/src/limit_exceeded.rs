@@ -24,7 +24,7 @@ pub struct LimitExceeded {
 pub struct LimitUsage {
     /// The quota, or the maximum number of concurrent requests.
     pub limit: u32,
-    /// Remaining part.
+    /// Unused part of the limit.
     pub remaining: u32,
     /// Milliseconds until all of it is free again, if nothing else happens; 0 if nothing is used.
     pub reset_ms: u64,

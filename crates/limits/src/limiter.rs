@@ -211,7 +211,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         self.rules.store(settings);
     }
 
-    /// Returns the settings in force.
+    /// Returns the current settings.
     #[must_use]
     pub fn settings(&self) -> LimiterSettings {
         self.rules.load()

@@ -63,7 +63,7 @@ struct TotalRule {
 struct OwnerUsage {
     /// Millisecond of the last update.
     at: u64,
-    /// Nanoseconds from then on in which each total drains.
+    /// Nanoseconds from `at` in which each total drains.
     used: Box<[u64]>,
 }
 

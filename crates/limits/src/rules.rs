@@ -1,4 +1,4 @@
-//! Limits of a limiter with the figures in force, in a form that many threads read without a lock.
+//! Limits of a limiter with their current figures, in a form that many threads read without a lock.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -123,7 +123,7 @@ impl Rules {
         self.deadline_ms.store(deadline, Relaxed);
     }
 
-    /// Returns the settings in force.
+    /// Returns the current settings.
     pub(crate) fn load(&self) -> LimiterSettings {
         let windows = self.windows.iter().map(|rule| {
             let figures = rule.figures.load(Relaxed);

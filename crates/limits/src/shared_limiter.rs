@@ -1,7 +1,7 @@
 //! Interface of a limiter shared by several processes, which is used in addition to the limiter of this process.
 //!
-//! A limiter in another process decides for all of them together, and takes a while. This crate contains no such limiter; it
-//! defines how to ask one, and includes the [`Limiter`] of this process: every decision is also recorded there
+//! A limiter in another process decides for all processes together, which takes a while. This crate contains no such
+//! limiter; it defines how to ask one, and includes the [`Limiter`] of this process: every decision is also recorded there
 //! ([`Limiter::record`]), so that it can continue alone, with a part of each quota, when the shared one does not answer.
 
 use std::fmt;
@@ -46,7 +46,8 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
     /// Reverts an attempt, so that it does not count.
     fn take_back(&self, key: &LimitKey, receipt: AttemptReceipt);
 
-    /// Returns the counts of a request's key over all processes, or those of this one if the shared limiter does not answer.
+    /// Returns the counts of a request's key over all processes, or the counts of this process if the shared limiter does
+    /// not answer.
     fn state<'a>(
         &'a self,
         request: AdmissionRequest<'a, LimitKey>,
@@ -57,7 +58,7 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
     /// Returns the current mode of decisions.
     fn mode(&self) -> SharedMode;
 
-    /// Returns the number of processes by which quotas are divided when each decides alone.
+    /// Returns the number of processes that quotas are divided by when each process decides alone.
     fn processes(&self) -> u32;
 
     /// Returns true if the part of this process has refused nearly all requests in the last seconds.
@@ -103,7 +104,7 @@ pub struct SharedAttempt {
     pub terms: WindowTerms,
 }
 
-/// Proof of a counted attempt, with which it can be reverted.
+/// Proof of a counted attempt, needed to revert it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AttemptReceipt {
     /// Time at which the shared limiter counted the attempt, in milliseconds of its own clock.
@@ -200,7 +201,8 @@ where
     /// Admits or refuses a request by the limits of its key and the totals of its owner.
     ///
     /// # Errors
-    /// Fails with the [`LimitExceeded`] of the limits of the key, or else that of the totals. The wait is the longer one of both.
+    /// Fails with the [`LimitExceeded`] of the limits of the key, or else that of the totals. The wait is the longer of the
+    /// two.
     #[inline]
     pub fn admit(
         &self,

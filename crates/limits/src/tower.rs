@@ -71,7 +71,7 @@ where
     F: Fn(&Request<B>) -> K,
 {
     /// Makes a layer from a limiter and a function that returns the key of a request: its token, its user, its address.
-    /// Requests without one share a common key, such as `None`.
+    /// Requests without any of these share a common key, such as `None`.
     pub fn new(limits: impl Into<Arc<Limiter<K, S>>>, key_of: F) -> Self {
         let clock = SteadyClock::new();
         Self {

@@ -45,8 +45,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// Moves the window to `now` (milliseconds), dropping expired stamps. If `now` is earlier than the last time, that one is
-    /// used.
+    /// Moves the window to `now` (milliseconds), dropping expired stamps. If `now` is earlier than the last time, the last
+    /// time is used.
     #[inline]
     pub fn advance(&mut self, length: WindowLength, now: u64) {
         let before = length.tick(self.last);
@@ -126,7 +126,7 @@ impl AdmittedEntry {
 /// after a long silence.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowLog {
-    /// Admitted requests, oldest first, as long as there are few; else none.
+    /// Admitted requests, oldest first, while there are few of them; else empty.
     few: [AdmittedEntry; FEW],
     /// State that most keys never need.
     more: Option<Box<LogOverflow>>,

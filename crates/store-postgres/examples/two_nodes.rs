@@ -1,5 +1,5 @@
-//! Two nodes over one database: what one commits, the other reads. It starts a PostgreSQL server of its own, if PostgreSQL is installed.
-//! Run it with `cargo run -p workgraph-store-postgres --example two_nodes`.
+//! Two nodes over one database: what one commits, the other reads. It starts its own PostgreSQL server, if PostgreSQL is
+//! installed. Run it with `cargo run -p workgraph-store-postgres --example two_nodes`.
 use std::error::Error;
 
 use tokio::runtime::Handle;

@@ -22,7 +22,7 @@ use workgraph_core::storage::GraphStoreError;
 
 /// Maximum number of rows that are dropped at once, so that one transaction does not take long.
 const ROUND: i64 = 10_000;
-/// Rows that an inspection reads at once.
+/// Number of rows that an inspection reads at once.
 const CHUNK: i64 = 5_000;
 /// Key of the advisory lock under which checkpoints are stored: "WkCp".
 const LOCK: i64 = 0x576b_4370;
@@ -126,8 +126,8 @@ impl AuditLogStore for PostgresStore {
 }
 
 impl Database {
-    /// Compares the audit log with the checkpoints beside it and with those that were anchored elsewhere. Reads all of
-    /// it, from one snapshot.
+    /// Compares the audit log with the checkpoints beside it and with checkpoints anchored elsewhere. Reads the whole log,
+    /// from one snapshot.
     ///
     /// # Errors
     /// Fails if the log cannot be read.

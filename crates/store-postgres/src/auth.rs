@@ -1,26 +1,26 @@
 //! Tokens, accounts, apps, authorizations, codes and sessions.
 //!
-//! A method that only reads is one statement. A method that makes a decision is one conditional statement, or one transaction
-//! ([`AuthTransaction`]) at isolation level *read committed*, in which each statement sees everything committed before it began.
-//! Nothing is cached: a revocation counts from the next statement on, on every node.
+//! A method that only reads is one statement. A method that makes a decision is one conditional statement, or one
+//! transaction ([`AuthTransaction`]) at isolation level *read committed*, in which each statement sees everything committed
+//! before it began. Nothing is cached: a revocation takes effect with the next statement, on every node.
 //!
 //! # Order of locks
 //!
 //! Transactions lock rows in this order, so that they never deadlock:
 //!
 //! 1. the code that is spent;
-//! 2. the account of the user. Every transaction that ends something of a user, or adds something that must end with it, locks
-//!    the account first. So a new token, authorization, session or webhook is either seen by the transaction that ends them all, or
-//!    refused;
+//! 2. the account of the user. Every transaction that ends access of a user, or adds access that must end together with the
+//!    rest, locks the account first. So a new token, authorization, session or webhook is either seen by the transaction
+//!    that ends all of them, or refused;
 //! 3. the ticket that is spent, apps, authorizations, tokens, logins and sessions; several of one table in the order of their
 //!    keys;
 //! 4. webhooks;
 //! 5. the row of `store_state`, which holds the end of the audit log and the revision of the webhooks.
 //!
-//! A commit of the graph locks the row of `store_state` first, and after it only rows of the graph, of the journal and of the
-//! audit log. Before it, it inserts at most rows of new nodes, whose keys no other transaction has. No transaction of this module
-//! locks any of these before it has the row of `store_state`; it reads nodes without locks. Rows that are deleted for their age
-//! are locked with `SKIP LOCKED`, so that a sweep never waits.
+//! A commit of the graph locks the row of `store_state` first, and after it only rows of the graph, of the journal and of
+//! the audit log. Before that lock, it inserts only rows of new nodes, whose keys no other transaction has. No transaction
+//! of this module locks any of these before it has the row of `store_state`; it reads nodes without locks. Sweeps lock the
+//! old rows that they delete with `SKIP LOCKED`, so that they never wait.
 mod audit_events;
 mod auth_rows;
 mod auth_transaction;
@@ -78,7 +78,7 @@ impl PostgresStore {
         rows.first().map(read).transpose()
     }
 
-    /// Makes a decision in a transaction of its own, and commits it with the audit rows of its acts. An error rolls everything
+    /// Makes a decision in a separate transaction, and commits it with the audit rows of its acts. An error rolls everything
     /// back.
     pub(crate) async fn decide<T, W>(&self, work: W) -> AuthStoreResult<T>
     where

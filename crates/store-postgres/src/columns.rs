@@ -3,12 +3,12 @@ use crate::database_error::DatabaseError;
 use tokio_postgres::Row;
 use workgraph_core::model::gid::Gid;
 
-/// Converts a limit to a parameter; a number that is too large becomes the largest one.
+/// Converts a limit to a parameter, clamped to `i64::MAX`.
 pub(crate) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Converts a number to a parameter; one that is too large becomes the largest one.
+/// Converts a number to a parameter, clamped to `i64::MAX`.
 pub(crate) fn bound(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

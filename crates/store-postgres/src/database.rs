@@ -24,18 +24,17 @@ use tokio::time::MissedTickBehavior;
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Number of comparisons of two connections: by chance, those of a busy pooler can differ.
+/// Number of times that two connections are compared: behind a busy pooler, they can differ by chance.
 const POOLER_CHECKS: usize = 3;
 
 /// Maximum number of connections of the writer: one that commits, one that prepares the next commit, and one to replace
 /// another that broke or is being rolled back.
 const WRITERS: usize = 3;
 
-/// Time between two attempts to take a connection if the server accepts no more, and this node has none.
+/// Time between two attempts to take a connection while the server accepts no more and this node has none.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Time without traffic after which a connection gets a keepalive probe, and the time between and number of the probes after
-/// that.
+/// Idle time before the first keepalive probe of a connection, time between further probes, and their number.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
@@ -58,11 +57,11 @@ pub struct DatabaseOptions {
     pub lock_timeout: Duration,
     /// Longest time of one load.
     pub read_timeout: Duration,
-    /// Longest time of one transaction that writes, and of finding out the outcome of one whose connection broke.
+    /// Longest time of one transaction that writes, and of finding out its outcome if the connection broke.
     pub write_timeout: Duration,
     /// Approximate bytes of the cache of answers; 0 for none.
     pub cache_bytes: usize,
-    /// False to make each read of a load a separate trip: slow, but simple enough to compare the other way with.
+    /// False to make each read of a load a separate trip: slow, but simple, as a reference for comparisons with waves.
     pub waves: bool,
     /// True to accept a server that can lose commits in a crash; for tests.
     pub accept_unsafe_server: bool,
@@ -127,13 +126,13 @@ struct SharedDatabase {
     tls: Option<MakeRustlsConnect>,
     /// Address without the password.
     display: String,
-    /// Number of reads, and of the times that they waited for the database.
+    /// Number of reads, and of their trips to the database.
     reads: AtomicU64,
     read_trips: AtomicU64,
-    /// Number of transactions that wrote, and of the times that they waited.
+    /// Number of transactions that wrote, and of their trips.
     batches: AtomicU64,
     write_trips: AtomicU64,
-    /// Number of times that other work waited.
+    /// Number of trips of all other statements.
     statement_trips: AtomicU64,
 }
 
@@ -144,8 +143,8 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// Connects, checks that the server is suitable, and brings the tables to the newest version. All work runs on `runtime`,
-    /// which must drive I/O and time on threads of its own; callers may be on any executor.
+    /// Connects, checks that the server is suitable, and brings the tables to the newest version. All work runs on
+    /// `runtime`, which must drive I/O and time on its own threads; callers may be on any executor.
     ///
     /// # Errors
     /// Fails if the address is wrong, the server cannot be reached or is unsuitable, or its data is of a newer version.
@@ -161,7 +160,7 @@ impl Database {
     /// Connects and checks the server, without changing its data.
     ///
     /// # Errors
-    /// Fails as [`open`](Self::open) does, except for the data.
+    /// Fails as [`open`](Self::open) does, but not because of the version of the data.
     pub async fn connect(options: DatabaseOptions, runtime: Handle) -> Result<Self, DatabaseError> {
         let address = Address::parse(&options.url)?;
         let display = address.to_string();
@@ -280,7 +279,7 @@ impl Database {
         self.take(writers, readers, DatabaseError::from).await
     }
 
-    /// Takes a connection of a pool, or of the other one if the first has none and the server accepts no more.
+    /// Takes a connection of a pool, or of the other pool if the first has none and the server accepts no more.
     async fn take(
         &self,
         pool: &ConnectionPool,
@@ -309,7 +308,7 @@ impl Database {
         }
     }
 
-    /// Waits for work, but no longer than this.
+    /// Waits for work, but no longer than `limit`.
     ///
     /// # Errors
     /// Fails as the work does; if it takes too long, its outcome is unknown, and its connection must be closed.
@@ -346,8 +345,8 @@ impl Database {
         });
     }
 
-    /// Refuses a pooler that does not keep a server connection for each of ours: settings and prepared statements would be mixed
-    /// with those of other clients.
+    /// Refuses a pooler that does not keep one server connection for each connection of this node: its settings and prepared
+    /// statements would be mixed with those of other clients.
     async fn check_pooler(&self, one: &Connection) -> Result<(), DatabaseError> {
         let other = self.write_connection().await?;
         for _ in 0..POOLER_CHECKS {
@@ -408,7 +407,7 @@ impl Database {
     }
 }
 
-/// Returns the server's process for a connection. Prepares no statement for that.
+/// Returns the id of the server process of a connection, without preparing a statement.
 async fn process(connection: &Connection) -> Result<Option<String>, DatabaseError> {
     let messages = connection.simple_query("SELECT pg_backend_pid()").await?;
     Ok(messages.iter().find_map(|message| match message {
@@ -428,7 +427,7 @@ fn pool(
     if config.get_connect_timeout().is_none() {
         config.connect_timeout(options.connect_timeout);
     }
-    // Otherwise a connection to a machine that has gone would be waited for until the operating system gives up.
+    // Otherwise this node would wait for a machine that is gone until the operating system gives up.
     if config.get_tcp_user_timeout().is_none() {
         config.tcp_user_timeout(options.statement_timeout);
     }

@@ -1,12 +1,12 @@
 //! Statements of the graph. Each is prepared once per connection.
 
-/// Columns that are read of an edge.
+/// Columns selected for an edge.
 macro_rules! edge_columns {
     () => {
         "SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux"
     };
 }
-/// Columns that are read of a node, by depth: `kind, home, head, version, body`.
+/// Columns selected for a node, by depth: `kind, home, head, version, body`.
 macro_rules! node_columns {
     (edge) => {
         ""
@@ -106,7 +106,7 @@ macro_rules! scan_workspace {
         )
     };
 }
-// Most nodes are tasks, so they have no index of their own for this: their index entries are already in this order.
+// Most nodes are tasks, so tasks have no separate index for this: their index entries are already in this order.
 macro_rules! scan_workspace_tasks {
     ($depth:ident) => {
         concat!(
@@ -219,8 +219,9 @@ pub(crate) const PUT_FREE_ALIAS: &str = "INSERT INTO alias (key, gid, text) VALU
     OR NOT EXISTS (SELECT 1 FROM node n WHERE n.gid = alias.gid AND n.gone IS NULL) THEN excluded.gid END";
 pub(crate) const DROP_ALIAS: &str = "DELETE FROM alias WHERE key = $1 AND gid = $2";
 
-/// The last entry of commits that are made together has the keys that all of them touch. No entry has a time before that of the
-/// previous commit, which may come from another node whose clock is ahead, unless the clock was set back by more than a minute.
+/// Appends the entries of commits that are made together; the last entry gets the keys that all of them touch. An entry is
+/// never dated before the previous commit, which may come from another node whose clock is ahead, unless the clock was set
+/// back by more than a minute.
 pub(crate) const APPEND: &str = "INSERT INTO journal (seq, at, actor, facts, nodes, touched) \
     SELECT j.seq, CASE WHEN j.at + 60000 < last.at THEN j.at ELSE greatest(j.at, last.at) END, j.actor, j.facts, j.nodes, CASE WHEN j.seq = $6 THEN $7::bigint[] ELSE '{}' END FROM (SELECT unnest($1::bigint[]) AS seq, \
     unnest($2::bigint[]) AS at, unnest($3::bigint[]) AS actor, unnest($4::text[]) AS facts, unnest($5::text[]) AS nodes) j \
@@ -249,7 +250,8 @@ pub(crate) enum OfMany {
     Places(&'static str),
 }
 
-/// Returns the statement that makes several reads of this kind, if there is one. The rows of each are in its order.
+/// Returns the statement that makes several reads of this kind, if there is one. The rows of each read are in the order of
+/// that read.
 pub(crate) fn of_many(sql: &str) -> Option<OfMany> {
     let pairs = |one: [&'static str; 3], many: [&'static str; 3]| one.into_iter().zip(many);
     let mut by_gid = pairs(NODE, NODES)

@@ -3,6 +3,6 @@ use std::sync::Arc;
 use workgraph_core::audit::ActorContext;
 use workgraph_core::model::time::Time;
 
-/// Actor of a handle, and the time of the act; if no actor is set, the service itself, at the time of the last commit.
+/// Actor of a handle and the time of its acts; `None` means the service itself, at the time of the last commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandleActor(pub(crate) Option<Arc<(ActorContext, Time)>>);

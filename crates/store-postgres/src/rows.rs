@@ -30,10 +30,10 @@ use workgraph_core::search::is_searchable;
 use workgraph_core::storage::GraphStoreError;
 use workgraph_rows::{NodeIndexes, Row, RowReader, RowWriter, RowsError, Table, Value};
 
-/// Longest time that the index rows of a page may take.
+/// Maximum time for building the index rows of a page.
 const PAGE_TIME: Duration = Duration::from_secs(600);
 
-/// Rows of a database, in one transaction of a connection of its own. It is used on a thread that may block.
+/// Rows of a database, in one transaction on a separate connection. It is used on a thread that may block.
 pub struct PgRows {
     connection: Option<Connection>,
     runtime: Handle,
@@ -134,7 +134,7 @@ impl PgRows {
         Ok(self.runtime.block_on(work(self.connection()?))?)
     }
 
-    /// Returns a transaction for the primitives of the graph, inside that of the connection.
+    /// Returns a transaction for the primitives of the graph, inside the transaction of the connection.
     fn transaction(&self) -> Result<PgTransaction<'_>, DatabaseError> {
         // An empty statement, since the transaction has already begun.
         Ok(PgTransaction::new(
@@ -295,7 +295,7 @@ impl PgRows {
             )),
             other => other,
         })?;
-        // Without statistics, the plans for a table are bad; if this fails, the database does it later by itself.
+        // Without statistics, the plans for a table are bad. If `ANALYZE` fails, the database collects them later by itself.
         let analyzed = self.wait(|connection| async { connection.batch_execute("ANALYZE").await });
         if let Err(error) = analyzed {
             tracing::warn!(%error, "the database has no statistics of its tables yet");
@@ -307,7 +307,7 @@ impl PgRows {
     }
 }
 
-/// Returns a value of a key in the form in which the table stores it.
+/// Converts a value of a key to the form stored in the table.
 fn stored_key(table: &Table, value: &Value) -> Value {
     match (table.name, value) {
         ("alias", Value::Text(alias)) => Value::Text(alias_key(alias).key.into_owned()),

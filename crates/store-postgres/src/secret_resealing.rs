@@ -10,7 +10,7 @@ use workgraph_auth::AuthStoreError;
 use workgraph_webhooks::{Reseal, ResealError};
 
 const SECRETS: &str = "SELECT id, secret FROM hook ORDER BY id";
-/// Only a secret that has not changed since it was read: another node may have converted it.
+/// Replaces only secrets that have not changed since they were read: another node may have converted them.
 const RESEAL: &str = "UPDATE hook h SET secret = n.after FROM unnest($1::bigint[], $2::text[], $3::text[]) \
     AS n (id, before, after) WHERE h.id = n.id AND h.secret = n.before";
 /// Rewrites the table without the row versions that contain the old secrets.
@@ -32,7 +32,7 @@ async fn replace(
 
 impl PostgresStore {
     /// Converts the secrets of webhooks with `reseal`, each by its id, in one transaction, and removes the old ones from the
-    /// table. The server's log of changes, its standbys and earlier backups keep them as long as they exist.
+    /// table. The server's log of changes, its standbys and earlier backups keep the old secrets as long as they exist.
     ///
     /// # Errors
     /// Fails if `reseal` or the database does. Then no secret is converted, or all are and the server's next vacuum of the table

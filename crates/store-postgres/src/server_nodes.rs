@@ -1,4 +1,5 @@
-//! Nodes that share the store: their numbers, the leases on work that only one of them does at a time, and their shared values.
+//! Nodes that share the store: their numbers, their leases on work that only one node does at a time, and their shared
+//! values.
 pub mod node_number;
 pub mod shared_values;
 pub mod work_leases;

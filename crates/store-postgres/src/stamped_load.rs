@@ -1,5 +1,5 @@
-//! Loads without a transaction: each statement sees the newest state, and the last one of a wave returns what was committed since
-//! the state of the facts.
+//! Loads without a transaction: each statement sees the newest state, and the last statement of a wave returns the commits
+//! since the state of the facts.
 //!
 //! ```text
 //!  facts at 7 ──► wave: statements, which see 7, 8 or 9, and at last ──► untouched answers, old and new, are true at 9:
@@ -91,7 +91,7 @@ impl LoadState {
         Self { facts, reads }
     }
 
-    /// Adds the answers of a wave, and moves on to the state of its stamp with everything that is still true there.
+    /// Adds the answers of a wave, and moves to the state of its stamp, with all answers that are still true there.
     fn add(
         &mut self,
         wave: Vec<GraphRead>,
@@ -119,8 +119,8 @@ impl LoadState {
 }
 
 impl Stamp {
-    /// Returns those answers that are true of this state; they come from states between the one after the commit `since` and this
-    /// one.
+    /// Returns the answers that are true of this state. All answers come from this state or an earlier one, back to the
+    /// state after the commit `since`.
     fn still_true(
         &self,
         since: Seq,
@@ -172,9 +172,9 @@ impl PgTransaction<'_> {
 }
 
 impl Database {
-    /// Answers a query in waves without a transaction, and takes from the cache what no commit has touched since it was kept.
-    /// Returns `None` if that takes too many waves, because the state keeps changing, or too many steps, because the answer is
-    /// large: then a snapshot must be read, on a thread that may block.
+    /// Answers a query in waves without a transaction, and takes from the cache the answers that no commit has touched since
+    /// they were kept. Returns `None` if that takes too many waves, because the state keeps changing, or too many steps,
+    /// because the answer is large: then a snapshot must be read, on a thread that may block.
     pub(crate) async fn load_stamped(
         &self,
         query: ReadQuery,
@@ -233,7 +233,8 @@ impl Database {
                 stamp.apply(since, &mut cache);
                 state.add(wave, answers, &stamp, &mut cache)?;
                 if *trips == 1 || stamp.seq() != since {
-                    // A guess also answers narrower reads. What was just touched is read only if an attempt lacks it.
+                    // A guess also answers narrower reads. Answers that were just touched are read again only if an attempt
+                    // lacks them.
                     cache.fill(&mut state.facts, kept.clone())?;
                 }
             }
@@ -258,7 +259,7 @@ impl Database {
         Ok(None)
     }
 
-    /// Makes reads in one trip, followed by a read of the state to which they may belong.
+    /// Makes reads in one trip, followed by the statement of a stamp.
     async fn stamped_wave(
         &self,
         connection: &Connection,

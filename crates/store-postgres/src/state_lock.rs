@@ -15,8 +15,8 @@ const LOCK: &str = "WITH attempt AS (INSERT INTO write_attempt (id) VALUES (gen_
 const STORE: &str = "UPDATE store_state SET seq = $1, floor = $2, audit_seq = $3, audit_gid = $4, audit_at = $5, \
     audit_digest = $6";
 
-/// Locks the row and writes the state after commits into it, if it is still the state to which they were applied; otherwise it
-/// fails: see [`DatabaseError::Outdated`]. If the commits have no audit rows, the log may have any end.
+/// Locks the row and writes the state after commits into it, if the row still has the state to which they were applied;
+/// fails otherwise: see [`DatabaseError::Outdated`]. If the commits have no audit rows, the log may have any end.
 const MOVE: &str = "WITH moved AS (UPDATE store_state SET seq = $2, floor = greatest(floor, $3), \
     audit_seq = coalesce($5, audit_seq), audit_gid = coalesce($6, audit_gid), audit_at = coalesce($7, audit_at), \
     audit_digest = coalesce($8, audit_digest) \
@@ -39,15 +39,15 @@ fn end_columns(end: Option<AuditLogEnd>) -> Result<EndColumns, DatabaseError> {
     ))
 }
 
-/// Move of the store's state row by commits that were applied to the state before them.
+/// Move of the store's state row from the state before some commits to the state after them.
 #[derive(Debug)]
 pub(crate) struct StateMove {
-    /// Commit before them, and the last of them.
+    /// Last commit before the move, and last commit after it.
     pub(crate) base: Seq,
     pub(crate) last: Seq,
     /// Highest gid of an auxiliary node, or 0.
     pub(crate) floor: i64,
-    /// Ends of the audit log before their rows and after; `None` if they have none.
+    /// Ends of the audit log before and after the rows of the commits; `None` if they have no audit rows.
     pub(crate) audit: Option<(Option<AuditLogEnd>, AuditLogEnd)>,
 }
 

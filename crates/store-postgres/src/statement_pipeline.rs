@@ -8,8 +8,8 @@ use tokio_postgres::Row;
 /// A statement with its parameters.
 pub(crate) type Statement<'p> = (&'static str, Params<'p>);
 
-/// Sends statements together, in this order; each sees the effects of those before it. They follow `before`, if that is given.
-/// Returns the rows of each.
+/// Sends statements together, in this order; each sees the effects of those before it. They follow `before`, if that is
+/// given. Returns the rows of each statement.
 ///
 /// # Errors
 /// Fails with the first error; then none of the later statements was executed, if all are in one transaction.
@@ -24,7 +24,7 @@ pub(crate) async fn pipeline<const N: usize>(
         .map_err(|_| DatabaseError::Failed("a statement has no answer".into()))
 }
 
-/// Does the same with any number of statements.
+/// Sends any number of statements together, as [`pipeline`] does.
 ///
 /// # Errors
 /// Fails as [`pipeline`] does.
@@ -34,7 +34,7 @@ pub(crate) async fn pipeline_all(
     statements: &[Statement<'_>],
     after: Option<&str>,
 ) -> Result<Vec<Vec<Row>>, DatabaseError> {
-    // All are prepared first: one that is prepared in between would be sent after its successors.
+    // All statements are prepared first: a statement that is prepared in between would be sent after its successors.
     let mut prepared = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
         prepared.push(connection.prepare_cached(sql).await?);

@@ -9,9 +9,9 @@ pub struct StoreStats {
     pub read_trips: u64,
     /// Number of transactions that wrote; each may have had many commits.
     pub batches: u64,
-    /// Number of times that they waited for the database.
+    /// Number of times that these transactions waited for the database.
     pub write_trips: u64,
-    /// Number of times that other work waited for it: reads and decisions about tokens, apps and webhooks.
+    /// Number of times that other work waited for the database: reads and decisions about tokens, apps and webhooks.
     pub statement_trips: u64,
     /// Number of connections that are open.
     pub connections: u64,

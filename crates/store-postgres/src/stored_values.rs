@@ -31,7 +31,7 @@ pub(crate) fn maybe_number(row: &Row, at: usize) -> Stored<Option<u64>> {
         .map_err(|_| not_a(at, "number"))
 }
 
-/// Returns the number in a column whose type here is smaller than in the table.
+/// Returns the number in a column, in a smaller type than the table's.
 pub(crate) fn small<T: TryFrom<i64>>(row: &Row, at: usize) -> Stored<T> {
     T::try_from(get(row, at)?).map_err(|_| not_a(at, "number"))
 }

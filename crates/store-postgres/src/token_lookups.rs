@@ -1,4 +1,4 @@
-//! Look-ups of tokens, sent together, along with a read of what was committed since the cache was brought up to date.
+//! Look-ups of tokens, sent together, along with a read of the commits since the cache was brought up to date.
 //!
 //! Nearly every request begins with a look-up. Look-ups that arrive while others are under way are collected for one trip, so
 //! that the more requests there are, the less work each one causes.
@@ -35,7 +35,7 @@ type Found = Result<FoundToken, DatabaseError>;
 
 /// Look-up that waits for its trip.
 struct PendingLookup {
-    /// The statement, the same for all, with an array of digests as its parameter; its second column is the digest.
+    /// Statement, the same for all look-ups, with an array of digests as its parameter; its second column is the digest.
     sql: &'static str,
     digest: [u8; 32],
     answer: oneshot::Sender<Found>,
@@ -71,7 +71,7 @@ impl TokenLookups {
     }
 }
 
-/// Makes look-ups until nobody can request more.
+/// Makes look-ups until all handles are dropped.
 async fn run(
     database: Database,
     cache: Arc<Mutex<FactCache>>,
@@ -111,7 +111,7 @@ fn answer(batch: Vec<PendingLookup>, found: Result<FoundTokens, DatabaseError>) 
             }),
             Err(error) => Err(error.clone()),
         };
-        // Nobody waits for a request that was given up.
+        // The caller may have stopped waiting.
         let _ = lookup.answer.send(found);
     }
 }

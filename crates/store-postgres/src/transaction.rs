@@ -29,7 +29,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(25);
 pub(crate) struct PgTransaction<'c> {
     connection: &'c Connection,
     runtime: &'c Handle,
-    /// Statement that begins the transaction, until it is sent along with the first one.
+    /// Statement that begins the transaction, until it is sent along with the first other statement.
     begin: Option<&'static str>,
     deadline: Deadline,
     interrupt: MaybeInterrupt,
@@ -39,7 +39,7 @@ pub(crate) struct PgTransaction<'c> {
     pub(crate) wave: Option<Wave>,
     /// Last commit that a read-only transaction shows; `None` before it was read.
     pub(crate) shown: Option<Seq>,
-    /// Locked row of a transaction that writes; `None` before the lock and in one that reads.
+    /// Locked state row of a transaction that writes; `None` before the lock, and in a transaction that reads.
     pub(crate) state: Option<StoreState>,
     /// Commit attempt of a transaction that writes.
     pub(crate) attempt: Option<WriteAttempt>,
@@ -186,8 +186,8 @@ impl<'c> PgTransaction<'c> {
         }
     }
 
-    /// Sends a statement without waiting for it. Later statements see its effects; its failure is reported by the next one that
-    /// waits, or by [`flush`](Self::flush).
+    /// Sends a statement without waiting for it. Later statements see its effects; its failure is reported by the next
+    /// statement that waits, or by [`flush`](Self::flush).
     pub(crate) fn send(
         &mut self,
         sql: &'static str,
@@ -280,7 +280,7 @@ impl<'c> PgTransaction<'c> {
         self.prepared(connection.prepare_cached(sql))
     }
 
-    /// Returns the statements of reads; those that are new to the connection are prepared together.
+    /// Returns the statements of reads; statements that are new to the connection are prepared together.
     fn statements(&mut self, reads: &[Read]) -> Result<Vec<Statement>, DatabaseError> {
         let connection = self.connection;
         let texts: HashSet<&'static str> = reads.iter().map(|read| read.sql).collect();

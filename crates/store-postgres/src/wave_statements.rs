@@ -51,7 +51,7 @@ impl JoinedReads {
         joined
     }
 
-    /// Adds a read to a statement that makes several like it; `None` if it is better made alone.
+    /// Adds a read to the statement for several reads of its kind; `None` if the read is better made alone.
     fn place<'r>(
         &mut self,
         read: &'r Read,
@@ -83,7 +83,7 @@ impl JoinedReads {
         }
     }
 
-    /// Returns the rows of each read, from those of each statement.
+    /// Splits the rows of the statements into the rows of each read.
     pub(crate) fn split(&self, rows: Vec<Vec<Row>>) -> Result<Vec<Rows>, DatabaseError> {
         let mut whole: Vec<Option<Vec<Row>>> = rows.into_iter().map(Some).collect();
         let mut by_number: HashMap<(usize, i64), Vec<Row>> = HashMap::new();

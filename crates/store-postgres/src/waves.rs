@@ -110,7 +110,7 @@ impl Stamp {
         self.touched.as_deref()
     }
 
-    /// Returns the log of what was touched on the way.
+    /// Returns the log of the keys touched on the way.
     fn into_log(self, since: Seq) -> TouchLog {
         let Some(touched) = self.touched else {
             return TouchLog::starting_at(self.seq);
@@ -136,7 +136,7 @@ impl Stamp {
 }
 
 impl PgTransaction<'_> {
-    /// Returns true if what a decision read is true of the locked state.
+    /// Returns true if the reads of a decision still hold in the locked state.
     pub(crate) fn reads_hold(&mut self, reads: &DecisionReads) -> Result<bool, DatabaseError> {
         let seq = self.locked_state()?.seq;
         if reads.seq >= seq {
@@ -234,7 +234,7 @@ impl PgTransaction<'_> {
         Ok(Some(Stamp::of(self.seq()?, since, commits)))
     }
 
-    /// Answers a query in waves, and takes from the cache what no commit has touched since it was kept.
+    /// Answers a query in waves, and takes from the cache the answers that no commit has touched since they were kept.
     pub(crate) fn load_in_waves(
         &mut self,
         query: &ReadQuery,
@@ -284,7 +284,7 @@ impl PgTransaction<'_> {
         if let Some((stamp, since)) = stamp.zip(since) {
             let mut cache = cache.lock();
             stamp.apply(since, &mut cache);
-            // What was just touched is read only if an attempt lacks it.
+            // Answers that were just touched are read again only if an attempt lacks them.
             cache.fill(&mut facts, kept)?;
         }
         let cache_at = CacheAt::new(cache, seq);
@@ -354,15 +354,15 @@ pub(crate) fn outcome(applied: Applied) -> Result<AppliedChanges, Vec<GraphRead>
     }
 }
 
-/// Returns the guesses of a query; without those of its viewer if the cache has the viewer.
+/// Returns the guesses of a query, without guesses for its viewer if the cache has the viewer.
 pub(crate) fn guesses(query: &ReadQuery, cache: &Mutex<FactCache>) -> Vec<GraphRead> {
     load_guesses(query, cache.lock().viewer(query.viewer).is_none())
 }
 
-/// Keys that commits touched since the decisions of an attempt saw the state.
+/// Keys that commits touched after the state that the decisions of an attempt saw.
 struct TouchedSince(TouchLog);
 
-/// The cache of a store at the state after a commit, for one load or commit, which computes its viewer once.
+/// Cache of a store at the state after a commit, used by one load or commit, which computes its viewer only once.
 pub(crate) struct CacheAt<'c> {
     cache: &'c Mutex<FactCache>,
     seq: Seq,
@@ -384,7 +384,7 @@ impl<'c> CacheAt<'c> {
     }
 }
 
-/// Log of what was touched, for an attempt without a cache.
+/// Log of touched keys, for an attempt without a cache.
 impl AttemptCache for TouchedSince {
     fn answer(&self, _: &GraphRead) -> Option<GraphAnswer> {
         None
@@ -407,7 +407,7 @@ impl AttemptCache for CacheAt<'_> {
     }
 
     fn holds(&self, reads: &DecisionReads) -> bool {
-        // It was brought to the state of the attempt, or a later one.
+        // The cache was brought to the state of the attempt, or to a later one.
         self.cache.lock().holds(reads)
     }
 
@@ -458,7 +458,7 @@ pub(crate) fn load_from_cache(
     if facts.seq() < min_seq {
         return Ok(None);
     }
-    // An unknown guess may be useless.
+    // A guess that the cache cannot answer may be useless, so it is no failure.
     let guesses = guesses(query, cache);
     cache.lock().fill(&mut facts, guesses)?;
     let cache_at = CacheAt::new(cache, facts.seq());

@@ -10,7 +10,7 @@ use workgraph_core::engine::waves::{
 };
 use workgraph_core::storage::{Changes, DecisionReads, FactKey, GraphStoreError, Seq, ViewerKey};
 
-/// State after the pending commits, as known from them and the cache before them.
+/// State after the pending commits, as far as these commits and the cache before them show it.
 struct StateAhead<'c> {
     cache: &'c Mutex<FactCache>,
     pending: RefCell<&'c mut PendingCommits>,
@@ -37,7 +37,7 @@ impl<'c> StateAhead<'c> {
             .flatten()
     }
 
-    /// Adds known answers to facts. Returns true if all of these reads are known.
+    /// Adds the available answers to facts. Returns true if every read has an answer.
     fn fill(&self, facts: &mut Facts, reads: Vec<GraphRead>) -> Result<bool, GraphStoreError> {
         let mut are_all = true;
         for read in reads {
@@ -67,7 +67,7 @@ impl AttemptCache for StateAhead<'_> {
     fn keep_viewer(&self, _: ViewerKey, _: &Arc<Viewer>, _: Vec<FactKey>) {}
 }
 
-/// Applies change sets to the state after the pending commits; `None` if not enough of it is known.
+/// Applies change sets to the state after the pending commits; `None` if an answer that they need is not available.
 pub(crate) fn apply_ahead(
     sets: &[&Changes],
     cache: &Mutex<FactCache>,
@@ -75,7 +75,7 @@ pub(crate) fn apply_ahead(
 ) -> Result<Option<(Facts, AppliedChanges)>, GraphStoreError> {
     let ahead = StateAhead::new(cache, pending);
     let mut facts = Facts::at(ahead.seq);
-    // An unknown guess may be useless.
+    // A guess without an available answer may be useless, so it is no failure.
     let guesses = sets.iter().flat_map(|changes| commit_guesses(changes));
     ahead.fill(&mut facts, guesses.collect())?;
     for _ in 0..ATTEMPTS_MAX {

@@ -29,7 +29,7 @@ macro_rules! hook_cols {
             FROM hook"
     };
 }
-// A statement on webhooks, and their new revision if it changed any; it then returns a row.
+// A statement on webhooks. If it changes any of them, it also raises their revision and returns a row.
 macro_rules! revises {
     ($statement:literal) => {
         concat!(
@@ -78,7 +78,7 @@ const GIVE_UP: &str = "WITH done AS (DELETE FROM hook WHERE id = $1 AND retries 
     logged AS (INSERT INTO delivery (hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error) \
         SELECT id, $5, $6, $7, $8, $9, $10, $11, $12, $13 FROM done WHERE $5::bigint IS NOT NULL) \
     SELECT EXISTS (SELECT 1 FROM done), EXISTS (SELECT 1 FROM hook WHERE id = $1)";
-/// A webhook that another transaction is changing is left to that one.
+/// Skips webhooks that another transaction is changing.
 const ADVANCE: &str = "UPDATE hook SET seq = $2, facts = 0 WHERE id IN \
     (SELECT id FROM hook WHERE id = ANY($1) AND seq < $2 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)";
 const DELIVERIES: &str = "SELECT id, hook, at, from_seq, from_facts, to_seq, to_facts, events, attempt, status, error \
@@ -86,7 +86,7 @@ const DELIVERIES: &str = "SELECT id, hook, at, from_seq, from_facts, to_seq, to_
 const PRUNE: &str = "WITH gone AS (DELETE FROM delivery WHERE id IN (SELECT id FROM delivery WHERE at < $1 LIMIT $2 \
     FOR UPDATE SKIP LOCKED) RETURNING 1) SELECT count(*) FROM gone";
 const REVISION: &str = "SELECT hook_revision FROM store_state";
-/// Rows of the log that are dropped at once.
+/// Maximum number of rows of the log that are dropped at once.
 const ROUND: u64 = 1_000;
 
 impl From<DatabaseError> for WebhookStoreError {
@@ -160,7 +160,7 @@ fn delivery(row: &Row) -> Stored<DeliveryLogEntry> {
     })
 }
 
-/// Returns the column values of a line of the log; nulls without one.
+/// Returns the column values of a line of the log; nulls if there is no line.
 fn line_values(line: Option<&DeliveryLogEntry>) -> OwnedParams {
     let number = |read: &dyn Fn(&DeliveryLogEntry) -> i64| line.map(read);
     owned_params![
@@ -272,7 +272,7 @@ impl PostgresStore {
         Ok(hooks?)
     }
 
-    /// Runs a statement on webhooks; true if it returned a row.
+    /// Runs a statement on webhooks; returns true if it returned a row.
     async fn changes(
         &self,
         sql: &'static str,

@@ -1,8 +1,8 @@
 //! Words of nodes that an older version wrote, rebuilt in the background while the store serves.
 //!
-//! The digest of its words in an index entry shows whether a node has the words of this version. Nodes of the previous version
-//! may still write their own, so everything is checked once more after they have gone. Several nodes may do this at once: each
-//! checks again under the lock of the store's state before it writes.
+//! The digest of its words in an index entry shows whether a node has the words of this version. Server nodes of the
+//! previous version may still write the old words, so everything is checked once more after they have ended. Several nodes
+//! may do this at once: each checks again under the lock of the store's state before it writes.
 use crate::columns::{gid, maybe_gid, number};
 use crate::database::Database;
 use crate::database_error::DatabaseError;
@@ -16,10 +16,10 @@ use workgraph_core::search::{IndexEntry, NodeWords, is_searchable};
 
 /// Version of the tables whose nodes write words as this program does.
 const VERSION: i32 = 8;
-/// Nodes that are checked together, and that are written together.
+/// Number of nodes that are checked together, and number of nodes that are written together.
 const CHUNK: i64 = 500;
 const WRITTEN: usize = 50;
-/// Time between two checks whether older nodes still serve, and after a failure.
+/// Time between two checks for older server nodes, and before a retry after a failure.
 const INTERVAL: Duration = Duration::from_secs(10);
 
 const PENDING: &str = "SELECT words_pending FROM schema_version WHERE version = 1";
@@ -64,7 +64,7 @@ pub(crate) async fn run(database: Database) {
     }
 }
 
-/// Rebuilds the words, and returns true if that was the last time. While older nodes serve, a second look waits.
+/// Rebuilds the words; returns true if no further attempt is needed. While older server nodes run, a second look is put off.
 async fn attempt(database: &Database, is_second_look: bool) -> Result<bool, DatabaseError> {
     if !is_pending(database.clone()).await? {
         return Ok(true);
@@ -113,7 +113,7 @@ async fn rebuild(database: &Database) -> Result<(), DatabaseError> {
 /// Writes the words of some nodes in their current state.
 async fn write(database: &Database, gids: &[i64]) -> Result<(), DatabaseError> {
     let mut connection = database.write_connection().await?;
-    // It has no effect unless it is committed.
+    // The transaction has no effect unless it is committed.
     let transaction = connection.transaction().await?;
     transaction.query(LOCK, &[]).await?;
     for row in transaction.query(AGAIN, &[&gids]).await? {

@@ -8,7 +8,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::time::Duration;
 use tokio_postgres::error::Severity;
 
-/// Time between two attempts to ask.
+/// Time between two tries to find out an outcome.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Puts an attempt on record, unless it is already there. If its transaction is being committed, this waits for its end; a later
 /// commit can no longer succeed, since the id is taken.
@@ -27,8 +27,8 @@ enum Claim {
 }
 
 impl Claim {
-    /// Returns true if the attempt was committed, false if it never will be; `None` if this try does not show it. If an earlier
-    /// try is in doubt, the record may come from that one.
+    /// Returns true if the attempt was committed, false if it never will be; `None` if this try does not show it. If an
+    /// earlier try is in doubt, the record may come from that try.
     const fn outcome(self, in_doubt: bool) -> Option<Result<bool, Doubt>> {
         match (self, in_doubt) {
             (Self::Made, _) => Some(Ok(false)),
@@ -69,7 +69,7 @@ impl WriteAttempt {
         Ok(Self { id })
     }
 
-    /// Returns the id under which it is on record.
+    /// Returns the id under which the attempt is on record.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }

@@ -1,8 +1,9 @@
 //! Writer and group commit: it takes all waiting jobs, commits them together, and answers all of them once the commit is durable.
 //!
-//! If the cache knows enough about some change sets, they are applied to the state that it shows, and written in one trip, which
-//! begins with a statement that fails if the state has changed. While that becomes durable, the next ones are applied to the
-//! state after it, and the rows of their new nodes are sent. For all other change sets the state is locked first.
+//! If the cache has all answers that some change sets need, these are applied to the state of the cache and written in one
+//! trip, which begins with a statement that fails if the state has changed. While that commit becomes durable, the next
+//! change sets are applied to the state after it, and the rows of their new nodes are sent. For all other change sets the
+//! state is locked first.
 mod group_ahead;
 mod group_commit;
 mod group_transaction;

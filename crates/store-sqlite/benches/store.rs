@@ -63,7 +63,7 @@ impl Subject {
         }
     }
 
-    /// Picks one gid after the other, in an order that no cache foresees.
+    /// Picks the gids one after the other, in an order that no cache can predict.
     fn pick(&self, of: &[Gid]) -> Gid {
         let next = self.next.get();
         self.next.set(next + 7_919);

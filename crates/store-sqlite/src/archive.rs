@@ -1,9 +1,9 @@
 //! Continuous archive: full copies of the database, and every commit between them in the form of the write-ahead log.
 //!
-//! A thread copies committed frames of the log into segments, every few seconds. Each start of the store begins a new generation
-//! with a copy of the database. The segments of a generation are numbered, and each has the digest of the one before, so a
-//! missing one is detected. Frames are pages in their state after the commit: a copy and the frames since then give the database
-//! as of any commit.
+//! A thread copies committed frames of the log into segments, every few seconds. Each start of the store begins a new
+//! generation with a copy of the database. The segments of a generation are numbered, and each contains the digest of the
+//! previous one, so a missing segment is detected. Frames are pages in their state after the commit: a copy and the frames
+//! since then give the database as of any commit.
 //!
 //! Segments go through a queue in memory, so that commits and checkpoints never wait for the archive itself.
 //!

@@ -1,4 +1,4 @@
-//! Error of the archive, in a module of its own, since opening a store can also fail with it.
+//! Error of the archive, in a separate module because opening a store can also fail with it.
 use std::path::PathBuf;
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! Flags with which SQLite is compiled for this store, and those that a build lacks.
+//! Compiler flags of SQLite for this store, and the flags that a build lacks.
 //!
 //! The bundled SQLite is compiled by `libsqlite3-sys`, which takes further flags only from the environment. Without them the
 //! store is as safe and gives the same answers, but reads and writes take longer, and only the first 2 GiB of a larger file are
@@ -55,7 +55,7 @@ fn missing_in(connection: &Connection) -> Result<Vec<&'static str>, rusqlite::Er
     Ok(missing(&options.collect::<Result<Vec<String>, _>>()?))
 }
 
-/// Compares the flags with the output of `PRAGMA compile_options`: names without `SQLITE_`, and only defined ones.
+/// Returns the flags missing from the output of `PRAGMA compile_options`, which lists only defined names, without `SQLITE_`.
 fn missing(options: &[String]) -> Vec<&'static str> {
     let is_listed = |name: &str| options.iter().any(|option| option == name);
     let is_missing = |flag: &&str| match flag.strip_prefix("-DSQLITE_") {

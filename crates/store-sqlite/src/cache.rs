@@ -53,7 +53,7 @@ use workgraph_auth::{Account, App, SecretDigest, TokenRecord};
 use workgraph_core::access::Viewer;
 use workgraph_core::storage::ViewerKey;
 
-/// Maximum number of entries of each cache whose entries are outdated all at once.
+/// Maximum number of entries of each [`EpochCache`].
 const ENTRIES_MAX: usize = 10_000;
 
 /// Token with its account, as it is cached.

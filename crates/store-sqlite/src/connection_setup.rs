@@ -11,16 +11,16 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Oldest supported SQLite: earlier ones can lose commits when a write and a checkpoint overlap.
+/// Oldest supported SQLite: earlier versions can lose commits when a write and a checkpoint overlap.
 const OLDEST: i32 = 3_051_003;
 
 /// Bytes of a page of the file.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Time that the writer waits for a lock: longer than a checkpoint holds one.
+/// Time that the writer waits for a lock: longer than a checkpoint holds a lock.
 pub(crate) const WRITER_WAITS: Duration = Duration::from_secs(10);
 
-/// Interface of SQLite to files that takes no locks. The usual one shares the index of a log among all hard links of its
+/// Name of the SQLite VFS that takes no locks. The default VFS shares the index of a log among all hard links of its
 /// database.
 const WITHOUT_LOCKS: &CStr = c"unix-none";
 
@@ -51,9 +51,9 @@ pub struct StoreOptions {
     pub caches: bool,
     /// Time that a read may take before it is stopped; the interrupt of a request may stop it earlier.
     pub read_timeout: Duration,
-    /// True if one connection reads and writes, as suits one of many small stores. The database is never written, only its
-    /// write-ahead log, so that databases of stores may be hard links of one file ([`copy_to`](crate::SqliteStore::copy_to)).
-    /// Commits outlive the process, but are not synced to disk.
+    /// True if a single connection reads and writes, which suits a process with many small stores. Only the write-ahead log
+    /// is written, never the database, so the databases of several stores may be hard links to one file
+    /// ([`copy_to`](crate::SqliteStore::copy_to)). Commits outlive the process, but are not synced to disk.
     pub single_connection: bool,
 }
 
@@ -82,7 +82,7 @@ pub(crate) struct StorePaths {
 }
 
 impl StorePaths {
-    /// Returns the paths for a database file, or for the folder of one.
+    /// Returns the paths for a database file, or for the folder that contains it.
     pub(crate) fn at(path: &Path) -> Self {
         let is_file = path.is_file()
             || (!path.is_dir() && path.extension().is_some_and(|e| e == "db" || e == "sqlite"));
@@ -125,8 +125,8 @@ impl StorePaths {
         fs::metadata(&self.database).map_or(0, |m| m.len())
     }
 
-    /// Returns the database, or files that a removed one has left, if there are any: SQLite would read the pages of an old log as
-    /// those of a new database.
+    /// Returns the path of the database, or of a file left by a removed database, if one exists: SQLite would take the pages
+    /// of an old log for pages of a new database.
     pub(crate) fn existing(&self) -> Option<PathBuf> {
         let left = ["-wal", "-shm", "-journal"].map(|end| self.beside(end));
         let mut files = std::iter::once(self.database.clone()).chain(left);
@@ -225,7 +225,7 @@ pub(crate) fn open_writer(
     Ok(conn)
 }
 
-/// Opens a connection beside the writer that never writes.
+/// Opens a connection beside the writer's, for reading only.
 pub(crate) fn open_reader(
     files: &StorePaths,
     options: &StoreOptions,

@@ -1,8 +1,8 @@
 //! Lock of a data folder, which keeps other processes out.
 use std::fs::{File, TryLockError};
 
-/// Lock on a data folder, until it is dropped. It is released explicitly at that moment: a process that this one is starting has
-/// a copy of the file handle until it runs its own program, and a lock that ended with the last handle would last until then.
+/// Lock on a data folder, released explicitly when it is dropped. Closing the file would not be enough: a child process that
+/// is just being started has a copy of the file handle until it runs its own program, and would hold the lock until then.
 #[derive(Debug)]
 pub struct FolderLock {
     file: File,

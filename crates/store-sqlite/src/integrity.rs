@@ -13,7 +13,7 @@ use workgraph_core::model::resources::{membership, section};
 use workgraph_core::search::is_searchable;
 use workgraph_core::storage::custom_field_index::ValueIndexEntry;
 
-/// Maximum number of problems that are listed; more are only counted.
+/// Maximum number of problems that are listed; further ones are only counted.
 const NAMED: usize = 100;
 
 /// Problems found so far.
@@ -239,7 +239,7 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
     )
 }
 
-/// Checks that search finds a task by the values that it has, and by no others.
+/// Checks that search finds a task by exactly the values that the task has.
 fn is_indexed(conn: &Connection, task: &Node) -> rusqlite::Result<bool> {
     let mut head = conn.prepare_cached("SELECT head FROM node WHERE gid = ?1")?;
     let mut missing = false;

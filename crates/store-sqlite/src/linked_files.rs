@@ -1,7 +1,7 @@
-//! Stores whose databases are hard links of one file: each writes only a log of its own, so a link is a copy.
+//! Stores whose databases are hard links to one file: each store writes only its own log, so a link serves as a copy.
 //!
-//! The database of a store with [a single connection](crate::StoreOptions::single_connection) is never written. A link of it
-//! costs no more for a large store, and shares its pages in memory. A long log becomes part of a database of its own
+//! The database of a store with [a single connection](crate::StoreOptions::single_connection) is never written. A link costs
+//! the same for a store of any size, and shares the pages in memory. A long log is folded into a separate database
 //! ([`log_folding`](crate::log_folding)).
 use crate::connection_setup::StorePaths;
 use crate::log_folding::{COPIED_LOG_MAX, fold_log};
@@ -12,19 +12,19 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use workgraph_core::storage::GraphStoreError;
 
-/// Way in which the database of a store was copied.
+/// Method by which the database of a store was copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyMethod {
-    /// It is a hard link.
+    /// The copy is a hard link.
     Linked,
-    /// It is a file of its own: the file system makes no link, or no more of them.
+    /// The copy is a separate file, because the file system cannot make the link.
     Copied,
 }
 
 impl SqliteStore {
-    /// Makes a store in another folder that has everything this store has now: by a link if it has
-    /// [a single connection](crate::StoreOptions::single_connection), as the other one must have too, else by a backup. Runs on
-    /// this thread; a backup may take long.
+    /// Copies the current state of this store into another folder: by a hard link if the store has
+    /// [a single connection](crate::StoreOptions::single_connection), else by a backup. A linked copy must also be opened
+    /// with a single connection. Runs on this thread; a backup may take long.
     ///
     /// # Errors
     /// Fails if the other folder has a database, or a file can't be read or written.
@@ -34,14 +34,14 @@ impl SqliteStore {
             self.backup(&to.database)?;
             return Ok(CopyMethod::Copied);
         }
-        // Once here costs less than in every copy.
+        // Folding the log once costs less than folding it in every copy.
         fold_log(&self.readers, &self.files, COPIED_LOG_MAX)?;
         let linked = self.readers.alone(|_| link(&self.files, &to))?;
         linked.map_err(|error| broken(&to, &error))
     }
 
-    /// Makes a store in another folder that has everything that a closed store has. Neither may be opened but with
-    /// [a single connection](crate::StoreOptions::single_connection) from now on.
+    /// Copies a closed store into another folder by a hard link. From then on, both stores may be opened only with
+    /// [a single connection](crate::StoreOptions::single_connection).
     ///
     /// # Errors
     /// Fails if the store does not exist or is open, the other folder has a database, or a file can't be read or written.
@@ -55,7 +55,7 @@ impl SqliteStore {
         linked.map_err(|error| StoreOpenError::Io(to.database, error))
     }
 
-    /// Closes the connections that are not in use, and with them their files and memory. The next read or write opens one.
+    /// Closes idle connections, which frees their files and memory. The next read or write opens a connection again.
     pub fn close_idle_connections(&self) {
         self.readers.close_idle();
     }
@@ -65,8 +65,8 @@ fn broken(files: &StorePaths, error: &io::Error) -> GraphStoreError {
     GraphStoreError::Failed(format!("{}: {error}", files.database.display()))
 }
 
-/// Links a database that nobody writes, and copies its log. The database comes last: a copy without it does not count as
-/// one.
+/// Copies the log of a database that nobody writes, then links the database. The database comes last, because a folder
+/// without one does not count as a copy.
 fn link(from: &StorePaths, to: &StorePaths) -> io::Result<CopyMethod> {
     if let Some(existing) = to.existing() {
         let exists = format!("{} exists already", existing.display());
@@ -86,7 +86,7 @@ fn link(from: &StorePaths, to: &StorePaths) -> io::Result<CopyMethod> {
     }
 }
 
-/// Returns true if the file system makes no link here, but may make a copy.
+/// Returns true if the error rules out a link, but perhaps not a copy.
 fn makes_no_link(error: ErrorKind) -> bool {
     matches!(
         error,

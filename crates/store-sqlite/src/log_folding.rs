@@ -1,4 +1,4 @@
-//! Long logs of stores whose database is never written: they become part of a database of their own.
+//! Folding of long logs into separate databases, for stores whose database is never written.
 use crate::connection_setup::StorePaths;
 use crate::page_copy::copy;
 use crate::reader_pool::ReaderPool;
@@ -6,14 +6,14 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use workgraph_core::storage::GraphStoreError;
 
-/// Bytes of log above which it becomes part of a database.
+/// Size in bytes above which a log is folded into a database.
 pub(crate) const LOG_MAX: u64 = 32 << 20;
 
-/// The same for a store that is copied: each copy has the log of its own.
+/// Size in bytes above which a log is folded before its store is copied: each copy gets its own copy of the log.
 pub(crate) const COPIED_LOG_MAX: u64 = 1 << 20;
 
-/// Makes a log of more than `most` bytes part of a database of its own. A log that stays after a crash has the pages that the new
-/// database has, too.
+/// Folds a log of more than `most` bytes into a separate database. If a crash leaves the old log in place, its pages are the
+/// same as those of the new database.
 pub(crate) fn fold_log(
     readers: &ReaderPool,
     files: &StorePaths,

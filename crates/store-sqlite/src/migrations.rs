@@ -2,14 +2,14 @@
 use crate::open_error::StoreOpenError;
 use rusqlite::{Connection, ErrorCode};
 
-/// Application id that marks a file as one of this program: "WkGr".
+/// Application id that marks a file of this program: "WkGr".
 pub(crate) const APPLICATION_ID: i32 = 0x576b_4772;
 
 /// Migrations, each to the next version; the version of a file is the number of migrations applied. Entries are never edited,
 /// only added.
 pub(crate) const MIGRATIONS: &[&str] = &[
-    // The long columns of a node come last, so that reading the others never leaves the page. `seq` is the commit that created
-    // the node, `gone` the one that trashed it.
+    // The long columns of a node come last, so that reading the others never leaves the page. `seq` is the commit that
+    // created the node, `gone` the commit that trashed it.
     "CREATE TABLE node (
          gid INTEGER PRIMARY KEY, kind INTEGER NOT NULL, home INTEGER, version INTEGER NOT NULL,
          seq INTEGER NOT NULL, gone INTEGER, head TEXT NOT NULL, body TEXT NOT NULL
@@ -82,8 +82,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
          key BLOB PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL
      ) STRICT, WITHOUT ROWID;
      CREATE INDEX strikes_last ON strikes (last_at);",
-    // Relations that lists read together have neighbouring numbers: those of followers, tags, parents and My Tasks change. New:
-    // the values of custom fields as search finds them, a number or a text for each.
+    // Relations that lists read together have neighbouring numbers: the numbers of followers, tags, parents and My Tasks
+    // change. New: the values of custom fields as search finds them, a number or a text for each.
     "UPDATE edge SET rel = rel + 100 WHERE rel BETWEEN 2 AND 5;
      UPDATE edge SET rel = CASE rel WHEN 102 THEN 5 WHEN 103 THEN 4 WHEN 104 THEN 2 ELSE 3 END
          WHERE rel BETWEEN 102 AND 105;
@@ -93,9 +93,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX value_of ON value (node, field, key);",
     // Contexts of the nodes that a commit names; rows of older files have none.
     "ALTER TABLE journal ADD COLUMN nodes TEXT NOT NULL DEFAULT '[]';",
-    // Index entries: the columns that search compares and sorts by, one row for each live node that can be found; 0 means "in no
-    // workspace". The words are those of names and descriptions, already split and folded; `home` and `kind` are part of each
-    // word, so that a search never reads words of other workspaces or types.
+    // Index entries: the columns that search compares and sorts by, one row for each live node that can be found; 0 means
+    // "in no workspace". The words come from names and descriptions, already split and folded; `home` and `kind` are part of
+    // each word, so that a search never reads words of other workspaces or types.
     "CREATE TABLE card (
          home INTEGER NOT NULL, kind INTEGER NOT NULL, gid INTEGER NOT NULL, created INTEGER NOT NULL,
          modified INTEGER NOT NULL, completed INTEGER, due INTEGER, start INTEGER, who INTEGER,
@@ -159,8 +159,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      CREATE INDEX audit_resource ON audit (home, resource, gid);
      CREATE TABLE checkpoint (id INTEGER PRIMARY KEY, seq INTEGER NOT NULL, line TEXT NOT NULL) STRICT;
      CREATE INDEX checkpoint_seq ON checkpoint (seq);",
-    // Index entries by their column set (`shape`), which also shows missing columns; and the list of words, for reading those
-    // with a given prefix.
+    // Index entries by their column set (`shape`), which also shows missing columns; and the list of words, for reading the
+    // words with a given prefix.
     "ALTER TABLE card ADD COLUMN shape INTEGER NOT NULL DEFAULT 0;
      UPDATE card SET shape = (completed IS NOT NULL) + 2 * (due IS NOT NULL) + 4 * (start IS NOT NULL)
          + 8 * (who IS NOT NULL) + 16 * (creator IS NOT NULL) + 32 * (assigner IS NOT NULL)
@@ -168,13 +168,13 @@ pub(crate) const MIGRATIONS: &[&str] = &[
      DROP INDEX card_modified;
      CREATE INDEX card_shape ON card (home, kind, shape, modified, gid);
      CREATE VIRTUAL TABLE word USING fts5vocab(words, instance);",
-    // Webhooks end with the last refresh token of their user and app; those of older files may still exist after it.
+    // Webhooks end with the last refresh token of their user and app; webhooks in older files may have outlived it.
     "DELETE FROM hook WHERE app IS NOT NULL AND NOT EXISTS (
          SELECT 1 FROM token t CROSS JOIN authorization g ON g.id = t.authorization
          WHERE t.user = hook.user AND t.app = hook.app AND t.kind = 'refresh'
              AND t.revoked_at IS NULL AND g.revoked_at IS NULL);",
-    // Sessions record their last use; older ones have none. Disabled users had kept sessions, tokens, authorizations and
-    // webhooks; these end now.
+    // Sessions record their last use; older sessions have no such time. Disabled users used to keep their sessions, tokens,
+    // authorizations and webhooks, which end now.
     "ALTER TABLE session ADD COLUMN used_at INTEGER;
      ALTER TABLE session ADD COLUMN address TEXT;
      DELETE FROM session WHERE user IN (SELECT user FROM account WHERE disabled);
@@ -210,7 +210,7 @@ pub(crate) fn inspect(conn: &Connection) -> Result<bool, StoreOpenError> {
     Ok(false)
 }
 
-/// Brings the file to the newest version, each migration in a transaction of its own.
+/// Brings the file to the newest version, with a separate transaction for each migration.
 pub(crate) fn migrate(conn: &Connection) -> Result<(), StoreOpenError> {
     inspect(conn)?;
     if is_newest(conn)? {
@@ -234,7 +234,7 @@ fn has_no_file(error: &rusqlite::Error) -> bool {
         .is_some_and(|code| codes.contains(&code))
 }
 
-/// Applies the remaining migrations; `temp_store` is where SQLite sorts during these.
+/// Applies the remaining migrations; `temp_store` says where SQLite sorts: `FILE` or `MEMORY`.
 fn steps(conn: &Connection, temp_store: &str) -> Result<(), StoreOpenError> {
     conn.pragma_update(None, "temp_store", temp_store)?;
     for (at, step) in MIGRATIONS.iter().enumerate().skip(version(conn)?) {

@@ -8,7 +8,7 @@ use workgraph_webhooks::ResealError;
 /// Reason why a store could not be opened.
 #[derive(Debug, Error)]
 pub enum StoreOpenError {
-    /// The linked SQLite is older than the oldest supported one.
+    /// The linked SQLite is older than the oldest supported version.
     #[error("SQLite {0} is linked, but 3.51.3 or newer is needed: older ones can lose commits")]
     OldSqlite(String),
     /// Another process has the folder open.

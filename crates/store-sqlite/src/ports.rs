@@ -1,4 +1,4 @@
-//! Ports that the store implements beside that of the graph: tokens, apps, webhooks and the audit log.
+//! Ports that the store implements besides the graph: tokens, apps, webhooks and the audit log.
 mod audit_log_store;
 mod oauth_store;
 mod token_store;
@@ -20,7 +20,7 @@ use workgraph_core::audit::ActorContext;
 use workgraph_core::model::time::Time;
 
 impl SqliteStore {
-    /// Reads at most one row of one statement, in a snapshot of its own.
+    /// Reads at most one row of one statement, in a separate snapshot.
     fn one_row<T>(
         &self,
         sql: Sql,
@@ -33,7 +33,7 @@ impl SqliteStore {
         found.map_err(unavailable)
     }
 
-    /// Reads every row of one statement, in a snapshot of its own.
+    /// Reads every row of one statement, in a separate snapshot.
     fn all_rows<T>(
         &self,
         sql: Sql,
@@ -49,7 +49,7 @@ impl SqliteStore {
         Ok(all)
     }
 
-    /// Makes a decision in a transaction, with its writes and the audit rows of its acts.
+    /// Makes a decision, its writes and the audit rows of its acts in one transaction.
     async fn decide<T: Send + 'static>(
         &self,
         decide: impl Fn(&mut SqliteTransaction<'_>) -> AuthDecisionResult<T> + Send + 'static,
@@ -60,7 +60,7 @@ impl SqliteStore {
             .await
     }
 
-    /// Returns a handle on the same store that records all acts through it as this actor's, at this time.
+    /// Returns a handle on the same store whose acts are recorded under this actor, at this time.
     #[must_use]
     pub fn as_actor(&self, acting: ActorContext, at: SystemTime) -> Self {
         let mut handle = self.clone();
@@ -68,7 +68,7 @@ impl SqliteStore {
         handle
     }
 
-    /// Records a failed sign-in as a user.
+    /// Records a failed attempt to sign in as a user.
     ///
     /// # Errors
     /// Fails if the store fails.

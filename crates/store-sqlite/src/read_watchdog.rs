@@ -8,14 +8,14 @@ use workgraph_core::{InterruptReason, MaybeInterrupt};
 
 /// Instructions of SQLite's virtual machine between two checks; some tens of microseconds.
 const INSTRUCTIONS: i32 = 1_000;
-/// Steps that these instructions count as.
+/// Number of steps, as interrupts count them, for these instructions.
 const STEPS: u32 = 128;
 
 /// Watchdog that stops the statements of one connection. A clone watches the same connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadWatchdog(Arc<Mutex<Option<WatchedRead>>>);
 
-/// Read for which the connection is currently used.
+/// Read that the connection currently runs.
 #[derive(Debug)]
 struct WatchedRead {
     interrupt: MaybeInterrupt,

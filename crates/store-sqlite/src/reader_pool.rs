@@ -40,7 +40,7 @@ pub(crate) struct ReaderPool {
 struct PoolState {
     idle: Vec<ReadConnection>,
     open: usize,
-    /// Number of times that a thread took a connection last used by another, since one was opened.
+    /// Number of times that a connection changed threads since the last one was opened.
     thread_changes: usize,
     /// Number of threads that wait for a connection. If it is 0, the system call that wakes one is skipped.
     waiting: usize,
@@ -141,7 +141,7 @@ impl ReaderPool {
                 let reader = state.idle.swap_remove(at);
                 return Ok((loan(None), reader));
             }
-            // Another connection costs memory, so it is opened only if it is worth that.
+            // Another connection costs memory, so it is opened only if that is worthwhile.
             if (!room || state.thread_changes < THREAD_CHANGES_MAX)
                 && let Some(reader) = state.idle.pop()
             {
@@ -168,7 +168,7 @@ impl ReaderPool {
         Ok((loan, ReadConnection::over(conn, user).map_err(failed)?))
     }
 
-    /// Adds the connection that opened the store with a single one.
+    /// Adds the connection that opened a store with a single connection.
     pub(crate) fn adopt(&self, conn: Connection) -> rusqlite::Result<()> {
         let reader = ReadConnection::over(conn, None)?;
         let mut state = self.lock();
@@ -192,7 +192,7 @@ impl ReaderPool {
         Ok(done)
     }
 
-    /// Runs work while no connection of a store with a single one is open. The work gets that connection, to close it.
+    /// Runs work that needs the only connection of a store closed. The work gets the connection, to close it first.
     pub(crate) fn closed<T>(
         &self,
         work: impl FnOnce(Connection) -> T,
@@ -225,7 +225,7 @@ impl ReaderPool {
         interrupt: MaybeInterrupt,
         read: impl FnOnce(&mut SqliteTransaction<'_>) -> Result<T, GraphStoreError>,
     ) -> Result<T, GraphStoreError> {
-        // Counted before the snapshot is taken: it shows these commits, and perhaps more.
+        // The commits are counted before the snapshot is taken, which shows at least these.
         let snapshots = &self.caches.snapshots;
         let commits = snapshots.commits();
         let (mut loan, mut reader) = self.checkout()?;

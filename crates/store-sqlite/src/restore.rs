@@ -1,4 +1,4 @@
-//! Restoring: the database as of a time, from a copy and the commits after it.
+//! Restore of the database as of a time, from a copy and the commits after it.
 use crate::archive::archive_folder::ArchiveFolder;
 use crate::archive::names::ArchiveFile;
 use crate::archive::segment::{self, ArchivedCommit, bytes};
@@ -53,7 +53,7 @@ pub fn restore(
     sync_folder(folder).map_err(io(folder))?;
     let checked = check(folder, &partial);
     if checked.is_err() {
-        // A database that was not checked successfully must not have a name under which a server would open it.
+        // A database that failed its checks must not keep a name under which a server would open it.
         fs::rename(&files.database, &partial).map_err(io(&partial))?;
     }
     restored.seq = checked?;
@@ -76,8 +76,8 @@ fn check(folder: &Path, partial: &Path) -> Result<u64, ArchiveError> {
     Ok(u64::try_from(seq).unwrap_or_default())
 }
 
-/// Returns the name of the newest copy of the database that is not newer than a time, and a later generation, begun
-/// before the time, that has none.
+/// Returns the name of the newest copy of the database that is not newer than a time. Also returns a later generation that
+/// began before the time but has no such copy.
 fn newest_copy(files: &[ArchiveFile], until: u64) -> Option<(ArchiveFile, Option<u64>)> {
     let copies = files.iter().filter_map(|file| match file {
         ArchiveFile::Snapshot { generation, at, .. } if *at <= until => {

@@ -17,7 +17,7 @@ use workgraph_core::search::is_searchable;
 use workgraph_core::storage::GraphStoreError;
 use workgraph_rows::{NodeIndexes, Row, RowReader, RowsError, Table, Value};
 
-/// Rows of a store at the time when this was created; another process may write in the meantime.
+/// Rows of a store as of the creation of this reader; another process may write at the same time.
 #[derive(Debug)]
 pub struct SqliteRowReader<'c> {
     conn: &'c Connection,

@@ -6,10 +6,10 @@ use workgraph_webhooks::{Reseal, ResealError};
 /// Key in `meta` of the digest of the key that last sealed the secrets.
 const KEY_DIGEST: &str = "key_digest";
 
-/// Accepts or refuses the digest in a file, and returns the one to store.
+/// Function that accepts or refuses the key digest in a file, and returns the digest to store.
 pub type KeyCheck<'k> = dyn FnMut(Option<u64>) -> Result<u64, ResealError> + Send + 'k;
 
-/// Keys of the secrets in a file: a check that they are the right ones, and the conversion of secrets to the newest key.
+/// Keys of the secrets in a file: the check that the keys are right, and the conversion of secrets to the newest key.
 pub(crate) struct SealingKeys<'a, 'k, 'r> {
     /// `None` if the file is used without keys.
     pub(crate) check: Option<&'a mut KeyCheck<'k>>,
@@ -40,7 +40,7 @@ pub(crate) fn reseal_with(
     Ok(())
 }
 
-/// Key in `meta` while the file may still contain secrets in the old form.
+/// Key that is in `meta` while the file may still contain secrets in the old form.
 const WIPE_KEY: &str = "wipe_secrets";
 
 /// Converts every secret, in one transaction, and rewrites the file and its log, so that the old secrets are gone.

@@ -116,9 +116,9 @@ impl SqliteStore {
         Self::open_with(path.as_ref(), options, caches, archive, keys)
     }
 
-    /// Opens the store as [`open_archived`](Self::open_archived) does, if `check` accepts the digest of the key that last sealed
-    /// its secrets: `check` gets the digest, or `None` if the file has none yet, and returns the one to store. It is called
-    /// before anything is resealed.
+    /// Opens the store as [`open_archived`](Self::open_archived) does, if `check` accepts the digest of the key that last
+    /// sealed its secrets: `check` gets the digest, or `None` if the file has none yet, and returns the digest to store. It
+    /// is called before anything is resealed.
     ///
     /// # Errors
     /// Fails as [`open_archived`](Self::open_archived) does, and if `check` fails.
@@ -286,7 +286,7 @@ fn commits(
     })
 }
 
-/// Converts a number to SQLite's integer; larger numbers become the largest one.
+/// Converts a number to SQLite's integer, clamped to `i64::MAX`.
 fn bound(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

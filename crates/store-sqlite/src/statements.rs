@@ -33,7 +33,7 @@ statements! {
     Alias = "SELECT n.gid FROM alias a CROSS JOIN node n ON n.gid = a.gid WHERE a.key = ?1 AND n.gone IS NULL";
     NodeHead = concat!("SELECT 0", head_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
     NodeFull = concat!("SELECT 0", full_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
-    // Only the columns that loading needs of an edge; the target is checked for being live when it is read.
+    // Only the edge columns that loading needs; whether the target is live is checked when the target is read.
     OutEdge = "SELECT e.rel, e.dst, e.rank, e.aux FROM edge e \
         WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 ORDER BY e.rel, e.dst";
     OutHead = out!(head_cols!());
@@ -49,9 +49,9 @@ statements! {
         AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src LIMIT ?5";
     OutAll = "SELECT e.rel, e.dst, e.rank, e.aux, e.seq FROM edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst LIMIT ?2";
     ListIn = "SELECT src FROM edge WHERE dst = ?1 AND rel = ?2 LIMIT ?3";
-    // Used together with `ScanInFull`. No LIMIT, which would count edges; the reader stops instead. The outer index gives the
-    // order of sources, the inner primary key that of the edges of each. Most edges have no rank and no aux: two flags for that
-    // cost less than reading both.
+    // Used together with `ScanInFull`. No LIMIT, which would count edges; the reader stops instead. The outer index orders
+    // the sources, the inner primary key orders the edges of each source. Most edges have no rank and no aux: two flags cost
+    // less than reading both columns.
     OutOfIn = "SELECT e.src, o.dst, o.rel | ((o.aux IS NOT NULL) << 8) | ((o.rank <> 0) << 16), o.rank, o.aux, o.seq \
         FROM edge e LEFT JOIN edge o ON o.src = e.src AND o.rel BETWEEN ?5 AND ?6 \
         WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src";
@@ -181,12 +181,13 @@ statements! {
         AND due BETWEEN ?5 AND ?6 LIMIT ?7";
     UpWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid > ?2 ORDER BY rowid LIMIT ?3";
     DownWords = "SELECT rowid FROM words WHERE words MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT ?3";
-    // A prefix of words is a range of them, read word by word.
+    // The words with a prefix form a range, which is read word by word.
     ListStarts = "SELECT doc, col = 'name' FROM word WHERE term >= ?1 AND term <= ?2 LIMIT ?3";
     CardModified = "SELECT modified FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     CardShape = "SELECT shape FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
     CardSum = "SELECT sum FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
-    // A replacement could fail half way, so SQLite copies the pages it changes; most index entries are new.
+    // Most index entries are new, and a plain insert is cheaper: a replacement could fail half way, so SQLite copies the
+    // pages that it changes.
     NewCard = concat!("INSERT", into_card!());
     PutCard = concat!("INSERT OR REPLACE", into_card!());
     DropCard = "DELETE FROM card WHERE home = ?1 AND kind = ?2 AND gid = ?3";
@@ -267,7 +268,7 @@ statements! {
     PutLoginAttempts = "INSERT INTO strikes (key, count, last_at) VALUES (?1, ?2, ?3) \
         ON CONFLICT (key) DO UPDATE SET count = excluded.count, last_at = excluded.last_at";
     DeleteLoginAttempts = "DELETE FROM strikes WHERE key = ?1";
-    // At most this many at once, so that other writes do not wait long for the writer.
+    // Deletes a limited number of rows at once, so that other writes do not wait long for the writer.
     SweepTokens = "DELETE FROM token WHERE id IN \
         (SELECT id FROM token WHERE kind = 'access' AND expires_at < ?1 LIMIT ?2)";
     SweepCodes = "DELETE FROM code WHERE digest IN (SELECT digest FROM code WHERE expires_at < ?1 LIMIT ?2)";

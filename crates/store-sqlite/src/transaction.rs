@@ -24,11 +24,11 @@ pub(crate) struct SqliteTransaction<'c> {
     names: Vec<Sql>,
     /// True if the transaction only reads, so that the rows it reads do not change while it lasts.
     pub(crate) reading: bool,
-    /// Last commit that the transaction shows; `None` until a reading transaction has read it, or a writing one has made a
-    /// commit.
+    /// Last commit that the transaction shows; `None` until a reading transaction has read it, or a writing transaction has
+    /// made a commit.
     pub(crate) last: Option<Seq>,
-    /// Caches at the state that a reading transaction shows, or at the state before a writing one; in the latter they are valid
-    /// only for nodes that it has not written.
+    /// Caches at the state that a reading transaction shows, or at the state before a writing transaction, which may use
+    /// them only for nodes that it has not written.
     cache: CacheView<'c>,
     /// Cached values that its writes outdate.
     pub(crate) invalidations: Invalidations,

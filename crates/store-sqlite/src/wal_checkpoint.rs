@@ -74,13 +74,13 @@ impl WalMonitor {
         }
         let restart = pages >= self.next_restart;
         if restart {
-            // If a reader that stays prevents it, the next attempt comes much later.
+            // If a long-running reader prevents the restart, the next attempt comes much later.
             self.next_restart = pages + self.limit;
         }
         restart
     }
 
-    /// Records that the other thread was copying when the log was to start over: the next attempt comes soon.
+    /// Records that the log could not start over because the other thread was copying it: the next attempt comes soon.
     pub(crate) fn missed(&mut self) {
         self.next_restart = self.last + self.every;
     }
@@ -116,7 +116,8 @@ impl Drop for WalCheckpointer {
     }
 }
 
-/// Copies the log as far as possible without making anyone wait, each time it has grown. With an archive, only the archived part.
+/// Copies the log each time it has grown, as far as possible without making anyone wait. With an archive, only the archived
+/// part is copied.
 fn run(conn: &Connection, woken: &Receiver<()>, archiver: Option<&Archiver>) {
     let passive = || report("PASSIVE", checkpoint(conn, "PASSIVE"));
     while grown(woken, PAUSE) {
@@ -127,7 +128,8 @@ fn run(conn: &Connection, woken: &Receiver<()>, archiver: Option<&Archiver>) {
     }
 }
 
-/// Waits until the log has grown by all steps, or by some and then not for a while. Returns false when the store closes.
+/// Waits until the log has grown by [`STEPS`] steps, or by fewer and then not for a while. Returns false when the store
+/// closes.
 fn grown(woken: &Receiver<()>, pause: Duration) -> bool {
     if woken.recv().is_err() {
         return false;
@@ -142,7 +144,7 @@ fn grown(woken: &Receiver<()>, pause: Duration) -> bool {
 pub(crate) fn restart(conn: &Connection) -> rusqlite::Result<bool> {
     conn.busy_timeout(Duration::from_secs(1))?;
     let done = checkpoint(conn, "RESTART");
-    // In that case it does not count pages either.
+    // If another checkpoint is running, SQLite does not count pages, either.
     let tried = !matches!(done, Ok((1, pages, _)) if pages < 0);
     report("RESTART", done);
     conn.busy_timeout(connection_setup::WRITER_WAITS)?;

@@ -30,7 +30,7 @@ const CLOSED: &str = "the store is closed";
 /// Maximum number of change sets in the queue; if it is full, callers wait for room.
 const QUEUE: usize = 1024;
 
-/// Way of jobs into the database.
+/// Writer of jobs: a separate thread, or the thread of the caller.
 #[derive(Debug)]
 pub(crate) enum Writer {
     /// A thread commits the waiting jobs together.
@@ -146,7 +146,7 @@ fn open(
     Ok(conn)
 }
 
-/// Returns the clock of the commits after the last one.
+/// Returns a clock for further commits, which continues from the time of the last one.
 pub(crate) fn commit_clock(conn: &Connection) -> Result<CommitClock, StoreOpenError> {
     let found = conn.query_row(Sql::LastCommitTime.text(), [], |row| row.get(0));
     let last = Time::from_millis(found.optional()?.unwrap_or(0));

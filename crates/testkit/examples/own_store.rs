@@ -1,6 +1,6 @@
-//! A graph store of one's own: it wraps another store, counts what is committed, and must still keep every promise of
-//! the port, so all conformance cases run against it. A store over a database of yours implements `GraphStore` itself.
-//! Run it with `cargo run -p workgraph-testkit --example own_store`.
+//! A custom graph store that wraps another store and counts commits. It must still keep every promise of the port, so all
+//! conformance cases run against it. A store over your own database implements `GraphStore` itself. Run it with
+//! `cargo run -p workgraph-testkit --example own_store`.
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,7 +12,7 @@ use workgraph_core::storage::{
 };
 use workgraph_testkit::{Fixture, MemoryStore, conformance};
 
-/// Store that counts the commits that succeeded, and leaves everything else to the store inside.
+/// Store that counts successful commits, and delegates everything else to the inner store.
 #[derive(Default)]
 struct CountingStore<S> {
     inner: S,

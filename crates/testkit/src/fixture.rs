@@ -280,7 +280,7 @@ impl Fixture {
         })
     }
 
-    /// Builds a custom field in the workspace's library with options with these names; returns the field and the options.
+    /// Builds a custom field with options of these names in the workspace's library; returns the field and the options.
     pub fn custom_field(
         &mut self,
         workspace: Gid,

@@ -17,7 +17,7 @@ pub struct PostgresCluster {
     url: Option<String>,
     /// Folder with the socket of a private server.
     socket: PathBuf,
-    /// Process that stops the server when this one ends in any way, which closes its input.
+    /// Process that stops the server when its input is closed, which happens when this process ends in any way.
     _watcher: Option<Child>,
 }
 
@@ -49,8 +49,7 @@ pub fn is_there(found: bool, program: &str) -> bool {
 }
 
 impl PostgresCluster {
-    /// Returns the server of this process, which the first call starts; `None` if there is none, which is
-    /// reported.
+    /// Returns the server of this process, which the first call starts; `None` if there is none, which is also reported.
     ///
     /// # Panics
     /// Panics if the server cannot be started, or there is none and `WORKGRAPH_REQUIRE` contains `postgres`.
@@ -210,7 +209,7 @@ pub fn newest_programs() -> Option<PathBuf> {
     newest.map(|path| path.join("bin"))
 }
 
-/// Returns the ids of an ordinary user and its group, if this process runs as root, as which the server refuses to run.
+/// Returns the ids of an ordinary user and its group if this process runs as root, since the server refuses to run as root.
 #[must_use]
 pub fn ordinary_user() -> Option<(u32, u32)> {
     use std::os::unix::fs::MetadataExt;

@@ -435,7 +435,7 @@ pub fn compare(store: &dyn GraphStore, history: &SearchHistory) -> Result<(), St
             .search_naively(viewer, &refs, &whole)
             .map_err(|e| e.to_string())?;
         let expected: Vec<Gid> = all.iter().copied().take(search.limit).collect();
-        // A search that reached its cap has found some of them.
+        // A search that reached its cap has found some of the nodes.
         let capped = search.cap < 100_000 && found.iter().all(|gid| all.contains(gid));
         if found != expected && !capped {
             return Err(format!(

@@ -28,7 +28,7 @@ pub trait AccessLookup {
         rel: Relation,
         target: Gid,
     ) -> Result<Option<Edge>, GraphStoreError>;
-    /// Returns true if such an edge exists.
+    /// Returns true if the edge of a relation between two nodes exists.
     ///
     /// # Errors
     /// Returns an error if the store fails.

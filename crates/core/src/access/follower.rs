@@ -1,9 +1,9 @@
-//! Access of followers: each edge keeps, as its rank, the level with which the follower was added.
+//! Access of followers: each edge keeps, as its rank, the level that the user who added the follower could give.
 use super::level::Level;
 
 /// Rank of a user who follows on their own, without being added by anybody.
 const OWN: i64 = -1;
-/// Rank of the edges from versions that did not keep a level.
+/// Rank of edges that were written by versions which did not store a level.
 const UNKNOWN: i64 = 0;
 
 /// Returns the rank of a follower whom a user with this level added, or `None` if they follow on their own.

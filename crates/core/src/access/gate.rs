@@ -63,8 +63,8 @@ const TEAM: &[(&str, SettingKeeper)] = &[
     (team::CONTENT.def.name, SettingKeeper::Admins),
 ];
 
-/// Returns the settings of a type that restrict somebody, each with those who may change it. Everyone who may change the object
-/// may change its other settings.
+/// Returns the settings of a type that restrict somebody, each with the users who may change it. Everyone who may change the
+/// object may change its other settings.
 #[must_use]
 pub const fn settings(ty: Type) -> &'static [(&'static str, SettingKeeper)] {
     match ty {
@@ -77,7 +77,7 @@ pub const fn settings(ty: Type) -> &'static [(&'static str, SettingKeeper)] {
     }
 }
 
-/// Returns the lowest level that may let others into an object, or remove them from it.
+/// Returns the lowest level at which a user may let others into an object, or remove them from it.
 #[must_use]
 pub fn least_to_share(node: &Node) -> Level {
     let reserved = match node.ty {
@@ -93,7 +93,7 @@ pub fn least_to_share(node: &Node) -> Level {
     }
 }
 
-/// Returns the lowest level that may change a setting of an object, or `None` if the setting restricts nobody.
+/// Returns the lowest level at which a user may change a setting of an object, or `None` if the setting restricts nobody.
 #[must_use]
 pub fn least_to_change(node: &Node, key: &str) -> Option<Level> {
     let (_, keeper) = settings(node.ty).iter().find(|(name, _)| *name == key)?;

@@ -10,10 +10,11 @@ use crate::model::node::Node;
 use crate::model::registry::rel;
 use crate::model::resources::{membership, portfolio, project};
 
-/// Longest chain of portfolios in which each gives access to the user who gave the access of the one before.
+/// Maximum length of a chain of portfolios in which the user who gave the access of one portfolio has their own access
+/// through the next.
 const MAX_CHAIN: usize = 4;
 
-/// Returns the viewer's level on a project: one given otherwise, or one that a portfolio gives.
+/// Returns the viewer's level on a project: `given`, or a higher level that a portfolio gives.
 pub(super) fn level(
     viewer: &Viewer,
     project: &Node,
@@ -34,7 +35,7 @@ pub(super) fn level(
 }
 
 /// Returns true if the user who let the members of a portfolio into a project may still share the project. `chain` holds the
-/// portfolios that led to this question; none of them can support itself.
+/// portfolios whose access depends on this answer; none of them can support itself.
 fn holds(
     project: &Node,
     portfolio: Gid,

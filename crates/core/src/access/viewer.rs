@@ -34,8 +34,8 @@ pub struct WorkspaceMembership {
     pub task_list: Option<Gid>,
 }
 
-/// Users that a guest knows in one workspace: those in the projects and teams that the guest is in. Members of small projects and
-/// teams are listed here; for larger ones the store looks up the membership.
+/// Users that a guest knows in one workspace: the users in the projects and teams that the guest is in. Members of small
+/// projects and teams are listed here; for larger projects and teams the store looks up the membership.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct UsersKnownToGuest {
     /// Members of small projects and teams.
@@ -93,7 +93,8 @@ pub struct Viewer {
     pub excluded_workspaces: Vec<Gid>,
     /// The teams the user belongs to; true for team admins.
     pub teams: FxHashMap<Gid, bool>,
-    /// Projects and custom fields shared with the user or with one of the user's teams, each with the highest level so given.
+    /// Objects that memberships share with the user or with one of the user's teams, each with the highest level that the
+    /// memberships give.
     pub shared_levels: FxHashMap<Gid, Level>,
     /// Users that the viewer knows in the workspaces where the viewer is a guest, by workspace.
     pub known_users: FxHashMap<Gid, UsersKnownToGuest>,

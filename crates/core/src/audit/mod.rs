@@ -135,7 +135,7 @@ pub fn digest_input(numbers: [i64; 6], actor: Option<i64>, body: &str) -> Vec<u8
 pub struct AuditQuery {
     /// Workspace whose log is read.
     pub workspace: Gid,
-    /// First time of the rows, inclusive.
+    /// Start of the times of the rows, inclusive.
     pub start: Option<Time>,
     /// End of the times of the rows, exclusive.
     pub end: Option<Time>,
@@ -147,9 +147,9 @@ pub struct AuditQuery {
     pub actor: Option<Gid>,
     /// Node that the rows are about.
     pub resource: Option<Gid>,
-    /// Gid after which the rows start: only rows with a greater gid.
+    /// Gid after which the rows start, exclusive.
     pub after: Option<Gid>,
-    /// Greatest number of rows.
+    /// Maximum number of rows to return.
     pub limit: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Tasks of a deleted project. Tasks that nothing else lists are trashed: they are in no other project, assigned to nobody, and
-//! no subtasks. All others leave the project's sections.
+//! Tasks of a deleted project. Tasks that nothing else lists are trashed: they are in no other project, have no assignee and
+//! are not subtasks. All other tasks leave the project's sections.
 use super::apply::{Recorded, trash_subtree};
 use super::loader;
 use crate::graph_store_error::GraphStoreError;
@@ -10,7 +10,7 @@ use crate::model::resources::task;
 use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord};
 
-/// Maximum number of tasks that the commit that deletes a project also deletes. Cleanup steps delete the rest
+/// Maximum number of tasks that are deleted in the same commit as their project. Cleanup steps delete the rest
 /// ([`crate::jobs::cleanup`]), so the size of a commit does not depend on the project.
 const AT_ONCE: usize = 500;
 

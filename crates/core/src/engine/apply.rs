@@ -14,14 +14,15 @@ use crate::storage::{
 };
 use std::collections::BTreeSet;
 
-/// Distance of the ranks of neighbours in a list that was never respaced.
+/// Distance between the ranks of neighbours in a list that was never respaced.
 const GAP: i64 = 1 << 32;
 
 /// Applies all of `changes`; on an error the caller rolls the transaction back.
 ///
 /// # Errors
-/// [`GraphStoreError::Conflict`] when what was read has changed, a guard fails or the anchor of a list position is gone,
-/// [`GraphStoreError::AliasTaken`] when an alias is taken, [`GraphStoreError::Failed`] when the store fails.
+/// [`GraphStoreError::Conflict`] when data that the decision read has changed, a guard fails or the anchor of a list
+/// position is gone, [`GraphStoreError::AliasTaken`] when an alias is taken, [`GraphStoreError::Failed`] when the store
+/// fails.
 pub fn apply(
     txn: &mut dyn Transaction,
     changes: &Changes,
@@ -30,7 +31,7 @@ pub fn apply(
     write(txn, changes)
 }
 
-/// Fails with [`GraphStoreError::Conflict`] if what the decision read is no longer true, and at the first guard that does not
+/// Fails with [`GraphStoreError::Conflict`] if data that the decision read has changed, or at the first guard that does not
 /// hold.
 pub(super) fn check_guards(
     txn: &mut dyn Transaction,
@@ -236,7 +237,7 @@ fn is_new(txn: &mut dyn Transaction, link: &EdgeWrite) -> Result<bool, GraphStor
     Ok(edge.is_none() && txn.node(link.dst, Depth::Head)?.is_some())
 }
 
-/// Returns the total that an edge has as its rank.
+/// Returns the rank of an edge, which is a total; 0 if the edge does not exist.
 fn total(
     txn: &mut dyn Transaction,
     (src, rel, dst): (Gid, Relation, Gid),

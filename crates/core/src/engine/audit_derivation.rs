@@ -13,7 +13,7 @@ use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord, Changes, NodeWrite};
 use std::borrow::Cow;
 
-/// Returns the audit event kind of a change record, or `None`, as for most records.
+/// Returns the audit event kind of a change record; `None` for most records.
 fn event_kind_of(change: &ChangeRecord) -> Option<AuditEventKind> {
     Some(match (change.ty, &change.action) {
         (Type::Task, ChangeAction::Deleted) => event_kinds::TASK_DELETED,

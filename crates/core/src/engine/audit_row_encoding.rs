@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Maximum number of bytes of a client's `User-Agent` that are kept.
 const AGENT_MAX: usize = 256;
 
-/// Returns a node after the changes, or from the store if they do not write it.
+/// Returns a node as the changes write it, or from the store if they do not write it.
 pub(super) fn find(
     txn: &mut dyn Transaction,
     puts: &[NodeWrite],
@@ -120,7 +120,7 @@ pub fn build_row(
     encode_row(names, acting, at, entry)
 }
 
-/// Nodes and names that a row shows, as of the time of writing; `None` for those that do not exist.
+/// Nodes and names that a row shows, as of the time of writing; `None` if they do not exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowNames<'a> {
     /// Node of the actor.
@@ -151,7 +151,7 @@ pub fn encode_row(
         context: context(acting, names.app),
     };
     let json = serde_json::to_string(&body).map_err(|e| GraphStoreError::Failed(e.to_string()))?;
-    // Rows are kept without braces: readers put members around these.
+    // Rows are stored without braces: readers add members before and after them.
     let body = json
         .strip_prefix('{')
         .and_then(|json| json.strip_suffix('}'));

@@ -8,8 +8,9 @@ use crate::storage::snapshot::{Depth, Snapshot};
 use crate::storage::{FactKey, ReadQuery, ReadView};
 use std::sync::Arc;
 
-/// Answers the query `want`, and lists the keys of its reads if the query [asks](ReadQuery::tracks_reads) for them. The viewer is the one that [`viewer`](crate::engine::viewer) computes for [`ReadQuery::viewer`], now or from a
-/// cache that [`crate::storage::snapshot::Transaction::invalidate_viewers`] empties.
+/// Answers the query `want`, and lists the keys of its reads if the query [asks](ReadQuery::tracks_reads) for them. `viewer`
+/// is the result of [`viewer`](crate::engine::viewer) for [`ReadQuery::viewer`]: computed now, or taken from a cache that
+/// [`crate::storage::snapshot::Transaction::invalidate_viewers`] empties.
 ///
 /// # Errors
 /// Returns an error if the store fails, or the interrupt of the query stops it.
@@ -47,7 +48,7 @@ fn load_from(
             None => None,
         };
         if let Some(gid) = found {
-            // Load the edges that the reply needs first: the level can then be computed from them.
+            // First load the edges that the reply needs: the level can then be computed from them.
             let plan = want.plans.iter().find(|(of, _)| *of == at);
             if let Some((lo, hi)) = plan.and_then(|(_, plan)| plan.band) {
                 loader.band(gid, lo, hi, Depth::Head)?;
@@ -58,7 +59,7 @@ fn load_from(
     }
     loader.rules(want)?;
     for (at, plan) in &want.plans {
-        // A node that links to a hidden one shows nothing of it.
+        // A node that links to a hidden node reveals nothing of it.
         if let Some(gid) = loader.found(*at)
             && loader.view.level(gid) > Level::None
         {

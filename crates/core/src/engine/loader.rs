@@ -69,7 +69,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// Returns the view, with the number of steps that it took.
+    /// Returns the view, with the number of steps that the load took.
     pub(crate) fn finish(self) -> ReadView {
         ReadView {
             steps: self.pace.total(),
@@ -128,8 +128,8 @@ impl<'a> Loader<'a> {
         Ok(())
     }
 
-    /// Removes a row that is not shown after all, unless the request names it: its node, and its edges if no edges were
-    /// read after them.
+    /// Removes the node of a row that is not shown after all, unless the request names it. Also removes the row's edges, if
+    /// no edges were read after them.
     pub(crate) fn forget(&mut self, gid: Gid) {
         if self
             .view
@@ -188,7 +188,7 @@ impl<'a> Loader<'a> {
         Ok(level)
     }
 
-    /// Raises the viewer's level on a node that they see through its container.
+    /// Sets the viewer's level on a node that they see through its container, unless a level is already known.
     pub(crate) fn seen_through(&mut self, gid: Gid, level: Level) {
         self.view.levels.entry(gid).or_insert(level);
     }

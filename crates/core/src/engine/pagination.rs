@@ -35,7 +35,7 @@ struct CandidateRow {
 }
 
 impl CandidateRow {
-    /// Returns the rows of the computed nodes of a type that every workspace has, after a gid.
+    /// Returns the rows after a gid for the computed nodes of a type, which exist in every workspace.
     fn of_every_workspace(ty: Type, after: i64) -> impl Iterator<Item = Self> {
         computed_nodes::of_every_workspace(ty)
             .filter(move |node| node.gid.as_i64() > after)
@@ -84,7 +84,7 @@ impl RowKeyset {
 }
 
 const START: i64 = i64::MIN;
-/// Steps of a hidden row, besides the one of each row: it was read in full, like a shown row.
+/// Additional steps of a hidden row, which is read in full like a shown row.
 const FILTERED: usize = 3;
 /// Maximum number of rows read at once.
 const CHUNK_MAX: usize = 512;
@@ -185,7 +185,7 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Returns true if the viewer is a guest at the anchor. Guests see only those nodes of a workspace that are shared with them.
+/// Returns true if the viewer is a guest at the anchor. In a workspace, guests see only nodes that are shared with them.
 fn guards_guests(loader: &Loader<'_>, anchor: Gid) -> bool {
     let node = loader.view.node(anchor);
     node.is_some_and(|n| n.ty == Type::Workspace) && !loader.view.viewer.is_member(anchor)
@@ -232,9 +232,9 @@ struct RowChunk {
     ended: bool,
     /// Edges of all rows, one row after the other, if they were read along.
     out: Vec<Edge>,
-    /// Relations of those edges.
+    /// Relations of the edges in `out`.
     band: Option<(Relation, Relation)>,
-    /// Steps of reading rows outside the chunk: rows that wait for another chunk, and lists without rows.
+    /// Number of steps for reading outside the chunk: rows that wait for another chunk, and lists without rows.
     steps: usize,
 }
 

@@ -34,15 +34,15 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Number of candidates above which only the index entries of the shown ones should be read.
+/// Number of candidates above which only the index entries of shown candidates should be read.
 const RANKED: usize = 64;
 /// Number of candidates that are sorted first.
 const SORTED_FIRST: usize = 64;
 /// Number of candidates whose times are read at once.
 const RANKED_AT_ONCE: usize = 1_024;
-/// Steps of reading an index entry by its gid.
+/// Number of steps for reading an index entry by its gid.
 const ENTRY_STEPS: usize = 4;
-/// Steps of reading a node and comparing its words.
+/// Number of steps for reading a node and comparing its words.
 const WORD_STEPS: usize = 16;
 
 /// Reads the matches of a search into the rows of the view.
@@ -64,7 +64,7 @@ pub(crate) fn run(loader: &mut Loader<'_>, search: &Search) -> Result<(), GraphS
         let mut engine = SearchEngine::new(loader, workspace, search.effort);
         for query in &search.queries {
             if let Some(query) = query.renamed(&|at| engine.loader.found(*at)) {
-                // A search that has ended adds no more rows, so the flow need not be checked.
+                // A search that has ended adds no more rows, so there is no need to check the flow.
                 let _over = engine.find(&query, &mut bounds)?;
             }
         }
@@ -171,7 +171,7 @@ impl SearchEngine<'_, '_> {
             let steps = steps.min(bounds.cap);
             self.gathered = self.gather(query, &sources, most)?.map(Rc::new);
             let steps = match &self.gathered {
-                // For these candidates it reads no more entries than a scan would.
+                // Checking these candidates reads no more entries than a scan would.
                 Some(all) if all.ranked => 0,
                 Some(few) if few.rows.len() <= effort.sort => 0,
                 // A step of a scan costs as much as the entry of a candidate.
@@ -244,7 +244,7 @@ impl SearchEngine<'_, '_> {
         let workspace = self.workspace_of(query.ty);
         let mut rest = rows.as_mut_slice();
         let (mut size, mut last) = (SORTED_FIRST, None);
-        // The first ones usually suffice, so the others are not sorted before they are needed.
+        // The first candidates usually suffice, so the rest is sorted only when it is needed.
         while !rest.is_empty() {
             if size < rest.len() {
                 rest.select_nth_unstable_by(size, |a, b| query.compare(*a, *b));
@@ -341,7 +341,7 @@ impl SearchQuery {
             && !self.clauses.iter().any(Clause::is_on_entries)
     }
 
-    /// Returns true if a candidate's words need not be compared when these conditions are known to hold.
+    /// Returns true if a candidate's words need not be compared, given the conditions that are known to hold.
     fn known_words(&self, known: &[usize]) -> bool {
         let mut clauses = self.clauses.iter().enumerate();
         clauses.all(|(at, clause)| known.contains(&at) || !matches!(clause, Clause::Words(_)))

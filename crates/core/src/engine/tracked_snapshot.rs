@@ -10,18 +10,18 @@ use crate::storage::FactKey;
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, WordScan};
 use std::sync::Arc;
 
-/// A [`Snapshot`] over another one, with the [keys](FactKey) of all reads. They equal those of
+/// A [`Snapshot`] over another one, with the [keys](FactKey) of all reads. They equal the keys of
 /// [`GraphRead::keys`](crate::engine::waves::GraphRead::keys): the random histories of the testkit compare both.
 pub struct TrackedSnapshot<'s> {
     inner: &'s mut dyn Snapshot,
     keys: Vec<FactKey>,
 }
 
-/// Number of reads of the usual decision.
+/// Number of reads of a typical decision.
 const READS_USUAL: usize = 32;
 
 impl<'s> TrackedSnapshot<'s> {
-    /// Returns a snapshot from which nothing was read yet.
+    /// Returns a snapshot without recorded reads.
     #[must_use]
     pub fn over(inner: &'s mut dyn Snapshot) -> Self {
         Self {
@@ -30,7 +30,7 @@ impl<'s> TrackedSnapshot<'s> {
         }
     }
 
-    /// Returns the keys of what was read; some may be listed twice.
+    /// Returns the keys of all reads; some may be listed twice.
     #[must_use]
     pub fn into_keys(self) -> Vec<FactKey> {
         self.keys

@@ -16,14 +16,14 @@
 //! [`WAVES_MAX`], and then makes one read after the other, as if there were no facts.
 //!
 //! A commit is the same on an [`Overlay`]: a transaction whose reads see its own writes over facts, and whose writes are
-//! collected ([`GraphWrites`]), with the keys of all reads and writes. The facts may be older than the state to which the writes
-//! are applied, as long as no commit in between touched what was read.
+//! collected ([`GraphWrites`]), with the keys of all reads and writes. The facts may be older than the state to which the
+//! writes are applied, as long as no commit in between touched the reads.
 //!
 //! [`FactCache`] keeps answers between requests. An attempt takes from it the answers that the facts lack
-//! ([`load_attempt_with`]), so one attempt is enough if the cache has them all. The cache is exact: before it is used, the first
-//! wave also reads which keys the commits since its state have touched. A store that commits gives the cache what it wrote, so
-//! that the reply to the request, and the next commit to the same lists, find it there. [`PendingCommits`] does the same for
-//! writes that are not durable yet, so that the next change sets can be applied to the state after them.
+//! ([`load_attempt_with`]), so one attempt is enough if the cache has them all. The cache is exact: before it is used, the
+//! first wave also reads which keys the commits since its state have touched. A store that commits gives the cache its
+//! writes, so that the reply to the request, and the next commit to the same lists, find it there. [`PendingCommits`] does
+//! the same for writes that are not durable yet, so that the next change sets can be applied to the state after them.
 mod answer_weight;
 mod attempt_facts;
 mod attempts;

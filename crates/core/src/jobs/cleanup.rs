@@ -1,7 +1,7 @@
 //! Cleanup of ended jobs: their leftovers in the graph are removed soon, and the jobs themselves later.
 //!
-//! An ended job has an edge to the queue; the rank of the edge is the time of the next cleanup step. Each section of a deleted template or
-//! project also has an edge to the queue, until its tasks are removed.
+//! An ended job has an edge to the queue, whose rank is the time of the next cleanup step. Each section of a deleted
+//! template or project also has an edge to the queue, until its tasks are removed.
 use super::tree_export::cached;
 use super::{DEADLINE_MS, JobKind, JobRecord, STEP_OBJECTS, queue, queue_node};
 use crate::model::edge::Edge;
@@ -15,7 +15,7 @@ use crate::storage::{Changes, EdgeWrite, Guard, ListPosition, NodeRef, ReadQuery
 /// Time for which a job can be polled after its deadline, in milliseconds.
 pub const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 
-/// Adds what deleting a template or project must read: all its sections.
+/// Adds the reads for deleting a template or project: all its sections.
 #[must_use]
 pub fn deletion_needs(want: ReadQuery, container: impl Into<NodeRef>) -> ReadQuery {
     const ALL: usize = usize::MAX >> 1;
@@ -29,7 +29,7 @@ pub fn delete_template(work: &mut ChangeBuilder<'_>, view: &ReadView, template: 
 }
 
 /// Deletes a project for a user. The commit trashes the first of the tasks that nothing else lists; the sections go into the
-/// queue, so that the others follow soon.
+/// queue, so that the rest follows soon.
 pub fn delete_project(work: &mut ChangeBuilder<'_>, view: &ReadView, project: Gid, user: Gid) {
     delete_with_sections(work, view, (project, Type::Project), Some(user));
 }
@@ -68,8 +68,8 @@ pub fn leftovers(want: ReadQuery, job: Gid) -> ReadQuery {
         .incoming_edges(job, rel::SECTION, STEP_OBJECTS)
 }
 
-/// Returns the changes of the next cleanup step of a job, from its edge to the queue and its leftovers. A step removes as many
-/// leftovers as fit a step. When none are left, the job is removed once its time has come; a section is removed at once.
+/// Returns the changes of the next cleanup step of a job, from its edge to the queue and its leftovers. Each step removes a
+/// limited number of leftovers. When none are left, a section is removed at once, and a job when its time has come.
 #[must_use]
 pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
     let job = edge.src;
@@ -90,7 +90,7 @@ pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
     if !within.is_empty() {
         let tasks = within.iter().map(|e| e.src);
         match edge.aux {
-            // They are deleted with their project, by the user who deleted it.
+            // The tasks are deleted like their project, in the name of the user who deleted it.
             Some(user) => {
                 changes.actor = Some(user);
                 changes.abandoned.extend(tasks.map(|task| (task, job)));
@@ -105,7 +105,7 @@ pub fn cleanup_step(view: &ReadView, edge: &Edge, now: Time) -> Changes {
         .map(serde_json::from_str::<JobRecord>);
     let deadline = record.as_ref().map(|record| match record {
         Ok(record) => record.deadline,
-        // A job without a readable record counts from the time of its gid.
+        // The deadline of a job without a readable record is computed from the time of its gid.
         Err(_) => job.created_ms().cast_signed() + DEADLINE_MS,
     });
     let end = deadline.map(|deadline| deadline.saturating_add(KEPT_MS));

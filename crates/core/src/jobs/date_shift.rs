@@ -1,4 +1,4 @@
-//! Shifts of dates: the number of days by which copies are later, and the treatment of weekends.
+//! Date shifts: the number of days between the dates of originals and copies, and the treatment of weekends.
 use crate::model::node::Node;
 use crate::model::resources::task;
 use crate::model::time::{Date, Time};
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Difference between the dates of copies and those of their originals.
+/// Difference between the dates of copies and the dates of their originals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DateShift {
-    /// Number of days by which copies are later; earlier if negative.
+    /// Number of days that are added to the dates of copies; may be negative.
     pub days: i32,
     /// True if days that would fall on a weekend move to the Monday after it.
     pub skip_weekends: bool,
@@ -81,7 +81,7 @@ impl DateSpan {
         }
     }
 
-    /// Returns the number of days by which dates must move to begin or end with the anchor.
+    /// Returns the number of days to move dates, so that they begin or end with the anchor.
     #[must_use]
     pub fn shift_to(self, anchor: DateAnchor) -> i32 {
         match anchor {

@@ -1,9 +1,9 @@
 //! Duplication of tasks: section by section, then their subtasks, then their attachments, then their dependencies.
 //!
 //! Each copied object leaves an edge from the original to the job. The auxiliary node of the edge is the copy, and its rank
-//! counts the copies. Read by original, the edge leads to the copy. Read in order, the edges are the list of tasks whose subtasks
-//! are still to be copied. The list grows at its end until no subtasks are left: a breadth-first walk that keeps nothing in
-//! memory.
+//! counts the copies. The edge of an original leads to its copy. In the order of their ranks, the edges are the list of
+//! tasks whose subtasks are still to be copied. The list grows at its end until no subtasks are left: a breadth-first walk
+//! that keeps nothing in memory.
 mod attachments;
 mod copier;
 mod copy_options;
@@ -85,7 +85,7 @@ pub struct Duplication {
     pub copy: Gid,
     /// Kind of the copy.
     pub kind: CopyKind,
-    /// Pairs of an assignee and the user to whom the copies of their tasks go.
+    /// Pairs of an assignee and the user who gets the copies of the assignee's tasks.
     pub roles: Vec<(Gid, Gid)>,
     /// Data that a template keeps beside its record.
     #[serde(rename = "frozen")]
@@ -126,7 +126,7 @@ pub enum CopyPhase {
     Subtasks {
         /// Keyset after which the page of parents starts.
         after: Option<Vec<i64>>,
-        /// Number of parents in a page: more where few have subtasks.
+        /// Number of parents in a page: higher if few of them have subtasks.
         wide: usize,
         /// Parent that has too many subtasks for one step, and the keyset after which the page of
         /// its subtasks starts.
@@ -136,7 +136,7 @@ pub enum CopyPhase {
     Attachments {
         /// Keyset after which the page of parents starts.
         after: Option<Vec<i64>>,
-        /// Number of parents in a page: more where few have attachments.
+        /// Number of parents in a page: higher if few of them have attachments.
         wide: usize,
         /// Parent that has too many attachments for one step, and the keyset after which the page of
         /// its attachments starts.
@@ -288,7 +288,7 @@ impl Duplication {
         Ok(NextStep::Continue(JobKind::Duplicate(next)))
     }
 
-    /// Moves the project's own dates by as many days as those of its tasks.
+    /// Moves the project's own dates by as many days as the dates of its tasks.
     fn move_project(&self, work: &mut ChangeBuilder<'_>, view: &ReadView) {
         let (Some(old), Some(new)) = (view.node(self.source), view.node(self.copy)) else {
             return;

@@ -26,7 +26,7 @@ pub struct LeasedJob {
     pub since: Time,
     /// Bytes to append to the job's file with the next checkpoint.
     pub buffer: OutputBuffer,
-    /// Number of times that the page of a step is halved, because its rows did not fit a budget or took too long.
+    /// Number of times that the page of a step is halved, because its rows exceeded a budget or took too long.
     pub halvings: u32,
 }
 
@@ -213,8 +213,8 @@ impl LeasedJob {
         Ok(want)
     }
 
-    /// Returns the same job with half as many rows in its next step, for a step whose rows did not
-    /// fit a budget or took too long; `None` if only one row is left.
+    /// Returns the same job with half as many rows in its next step, for a step whose rows exceeded a budget or took too
+    /// long; `None` if only one row is left.
     #[must_use]
     pub fn with_smaller_step(&self) -> Option<Self> {
         let rows = self.needs().ok()?.page?.limit;
@@ -300,7 +300,7 @@ impl LeasedJob {
         })
     }
 
-    /// Ends the job without success, for the reason `why`.
+    /// Ends the job without success, for the reason `reason`.
     ///
     /// # Errors
     /// Fails if the record cannot be written.

@@ -13,9 +13,9 @@
 //! A step of a job that writes a file appends to the file before the step is committed, and the checkpoint keeps the length of
 //! the file. The next worker cuts off the bytes beyond that length.
 //!
-//! Two edges exist until a job ends. One leads to the user, who may have a limited number of jobs ([`JobRequester`]); a guard of
-//! the starting commit enforces this limit. The other leads to the queue, where jobs are ordered by the time from which they may
-//! be claimed: at once, or when the current lease ends.
+//! Two edges exist until a job ends. One leads to the user, who may have a limited number of jobs ([`JobRequester`]); a
+//! guard of the starting commit enforces this limit. The other leads to the queue, where jobs are in the order of the
+//! earliest time at which they may be claimed: at once, or when the current lease ends.
 pub mod cleanup;
 pub mod date_shift;
 pub mod duplication;
@@ -52,7 +52,7 @@ pub const STEP_OBJECTS: usize = 100;
 pub const LEASE_MS: i64 = 30_000;
 /// Age at which a lease is renewed even if no object was created, in milliseconds.
 pub const RENEW_MS: i64 = 10_000;
-/// Time after its start at which an unfinished job fails, in milliseconds.
+/// Maximum time from the start of a job to its end, in milliseconds; then the job fails.
 pub const DEADLINE_MS: i64 = 3_600_000;
 /// Maximum number of consecutive claims of a job without a completed step.
 pub const CLAIMS_MAX: u32 = 2;
@@ -134,7 +134,7 @@ impl JobKind {
         "export_resources",
     ];
 
-    /// Returns the place of the kind in [`NAMES`](Self::NAMES).
+    /// Returns the index of the kind's name in [`NAMES`](Self::NAMES).
     #[must_use]
     pub const fn index(&self) -> usize {
         match self {
@@ -205,7 +205,7 @@ pub fn start_needs(want: ReadQuery, by: JobRequester) -> ReadQuery {
 /// Starts a job; `new` writes the links to the nodes that the job creates.
 ///
 /// # Errors
-/// Fails if the user has the greatest allowed number of running jobs.
+/// Fails if the user already has the maximum number of running jobs.
 pub fn start(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
@@ -224,7 +224,7 @@ pub fn start(
 /// Starts a job from its draft, which may already have other fields.
 ///
 /// # Errors
-/// Fails if the user has the greatest allowed number of running jobs.
+/// Fails if the user already has the maximum number of running jobs.
 pub fn start_from_draft(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
@@ -238,7 +238,7 @@ pub fn start_from_draft(
     } = by;
     let active = view.sources(viewer.user, rel::ACTIVE);
     if let (true, Some(first)) = (active.len() >= most as usize, active.first()) {
-        // A place is free at the deadline of the earliest job at the latest; most jobs end long before.
+        // A place becomes free no later than the deadline of the earliest job; most jobs end long before.
         let wait = (first.rank - work.now.millis()).div_euclid(1000) + 1;
         let seconds = u32::try_from(wait.clamp(1, 60)).unwrap_or(60);
         return Err(DomainError::busy(

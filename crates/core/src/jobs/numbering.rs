@@ -1,7 +1,7 @@
 //! Numbering of the tasks that a project had before it got a field with automatic ids, oldest first.
 //!
-//! A project has no order of creation. So all its tasks are first linked to the job, with their gids as ranks, and then numbered
-//! from the start of that list. Tasks that are added during this get the next numbers.
+//! A project has no order of creation. So all its tasks are first linked to the job, with their gids as ranks, and then
+//! numbered from the start of that list. Tasks that are added in between get the next numbers.
 use super::{JobKind, NextStep, STEP_OBJECTS};
 use crate::domain_error::DomainError;
 use crate::model::gid::Gid;

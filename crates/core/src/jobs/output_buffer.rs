@@ -5,7 +5,7 @@ use crate::domain_error::{DomainError, DomainErrorKind};
 use crate::projection::projector::{ProjectionCounts, Projector};
 use serde::{Deserialize, Serialize};
 
-/// Number of buffered bytes from which they are written to the file, even if there are few records.
+/// Number of buffered bytes at which the buffer is written to the file, even if it holds few records.
 const UNSENT_MAX: usize = 1 << 20;
 
 /// Length and checksum of a file at the last checkpoint.
@@ -14,7 +14,7 @@ const UNSENT_MAX: usize = 1 << 20;
 pub struct FileEnd {
     /// Length of the file, in bytes.
     pub length: u64,
-    /// Number of bytes that were written to the file, before the file's own encoding of them.
+    /// Number of bytes that were written to the file, before the file encodes them.
     pub size: u64,
     /// CRC-32 of the bytes that were written.
     #[serde(rename = "sum")]
@@ -34,7 +34,7 @@ impl OutputBuffer {
     /// Appends the bytes that a projector wrote.
     ///
     /// # Errors
-    /// Fails if that is more than the budget of a step holds.
+    /// Fails if the bytes exceed the budget of a step.
     pub(super) fn put(
         &mut self,
         projector: Projector<'_>,

@@ -70,10 +70,10 @@ impl ExportedKind {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExportFilters {
-    /// Users, at least one of whom has the link to the object, by names of [`PEOPLE`].
+    /// Users by the name of a filter in [`PEOPLE`]. The object must have the filter's link to at least one of them.
     #[serde(rename = "people")]
     pub user_filters: Vec<(String, Vec<Gid>)>,
-    /// First and last millisecond of a time, by names of [`TIMES`].
+    /// First and last millisecond of a time, with its name in [`TIMES`].
     #[serde(rename = "times")]
     pub time_filters: Vec<(String, i64, i64)>,
 }
@@ -86,7 +86,7 @@ pub struct ExportPart {
     pub kind: ExportedKind,
     /// Conditions that exported resources meet.
     pub filters: ExportFilters,
-    /// Requested fields, as in `opt_fields`; `None` for those of the full record.
+    /// Requested fields, as in `opt_fields`; `None` for the fields of the full record.
     pub fields: Option<String>,
 }
 

@@ -29,7 +29,7 @@ use serde_json::Value;
 /// Number of tasks that one step fills.
 const AT_ONCE: usize = 20;
 
-/// Tasks that get the relations and values of their recipe, and the progress of that.
+/// Addition of the relations and values of a recipe to its new tasks, and its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TemplateInstantiation {
     /// Task template with the recipe.
@@ -55,7 +55,8 @@ pub fn recipe(template: &Node) -> Result<Value, DomainError> {
     })
 }
 
-/// Creates the tasks of a recipe, the first one with this name in a project; returns them in the recipe's order.
+/// Creates the tasks of a recipe; returns them in the recipe's order. The first task is created in the project, with this
+/// name.
 pub fn create_tasks(
     work: &mut ChangeBuilder<'_>,
     recipe: &Value,
@@ -147,7 +148,7 @@ impl TemplateInstantiation {
         let more = more.unwrap_or(view);
         let mut next = self.clone();
         for (at, task) in self.next() {
-            // Skip tasks that were deleted since.
+            // Skip tasks that were deleted in the meantime.
             if let (Some(said), Some(node)) = (all.get(at), view.node(task)) {
                 let dish = RecipeItem { said, node, more };
                 let sections = view.links(task, rel::SECTION).iter();
@@ -187,8 +188,7 @@ impl RecipeItem<'_> {
         }
     }
 
-    /// Adds the task to the projects that the user may edit, besides its current ones, each with its section; returns all its
-    /// projects.
+    /// Adds the task to further projects that the user may edit, each with its section; returns all projects of the task.
     fn add_to_projects(&self, work: &mut ChangeBuilder<'_>, sections: Vec<(Gid, Gid)>) -> Vec<Gid> {
         let task = self.node.gid;
         let mut projects: Vec<Gid> = sections.iter().map(|(project, _)| *project).collect();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Gid of the only date that templates ask for: the start of the project.
 pub const START: &str = "1";
-/// Greatest number of roles of a template.
+/// Maximum number of roles of a template.
 const ROLES_MAX: usize = 200;
 
 /// Role of a template: assignee of some of its tasks. The role's gid is its position in the list,

@@ -1,9 +1,10 @@
-//! Exports of a tree: a walk down from a node writes the full record of each object on a line of its own. The file is JSON Lines,
-//! or one JSON array for a whole workspace.
+//! Exports of a tree: a walk down from a node writes the full record of each object on a separate line. The file is JSON
+//! Lines, or one JSON array for a whole workspace.
 //!
-//! The walk keeps only its current lists, one inside the other. Of each it keeps the keyset of its page, and the rows of that
-//! page whose own lists are still to be walked. After a page, the walk exports the objects below its rows, in their order, and
-//! then the next page. An object that can be reached in several ways is written in one of them only; its own edges decide which.
+//! The walk keeps only its current lists, each inside the list before it. For each list it keeps the keyset of the page, and
+//! the rows of the page that have lists still to be walked. After a page, the walk exports the objects below its rows, in
+//! their order, and then the next page. An object that can be reached in several ways is written only once; its own edges
+//! decide where.
 mod exported_lists;
 
 use super::output_buffer::FileEnd;
@@ -21,7 +22,7 @@ use crate::{byte_budgets, plan, tasks_of_container};
 use exported_lists::{ExportedList, ExportedListSource, lists};
 use serde::{Deserialize, Serialize};
 
-/// Number of tasks from which on a graph export is kept, and returned again if the same user soon asks for it.
+/// Minimum number of tasks of a graph export that is kept, and returned again if the same user soon asks for it.
 pub const CACHED_FROM: u64 = 1_000;
 /// Time for which a large graph export is kept, in milliseconds.
 pub const CACHED_MS: i64 = 4 * 3_600_000;
@@ -86,7 +87,7 @@ const LINES: FileFraming = FileFraming {
     end: "\n",
 };
 
-/// Returns the alias of a large export, by which later requests find it.
+/// Returns the alias under which later requests find a large export.
 #[must_use]
 pub fn cached(user: Gid, root: Gid) -> String {
     format!("export:{user}:{root}")
@@ -109,7 +110,7 @@ impl TraversalPosition {
 }
 
 impl TreeExport {
-    /// Creates an export of which nothing is written yet.
+    /// Creates an export that has not begun.
     #[must_use]
     pub fn new(root: Gid, ty: Type, to: Gid, base_url: &str) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Rendering of events: the nodes to which a change is an event, and the event in the contract's words.
+//! Rendering of events: the nodes that have a change as an event, and the event in the words of the contract.
 //!
 //! Everything here is a pure function of a journal row. A story's event belongs to its task, a task's to its parents and their
 //! projects, and every event of a workspace to the workspace. A removal is an event of the node that lost the other one.
@@ -136,7 +136,7 @@ impl JournalEntry {
             .any(|at| *at == to || self.leads(*at, to, depth + 1))
     }
 
-    /// Returns a change record as a node of type [`Type::Event`] with this gid, with the fields of
+    /// Returns a change record as a node of type [`Type::Event`] that has this gid and the fields of
     /// [`crate::model::resources::event`].
     #[must_use]
     pub fn event_node(&self, gid: Gid, change: &ChangeRecord, said: &RenderedEvent) -> Node {
@@ -182,7 +182,7 @@ impl JournalEntry {
 }
 
 impl NodeContext {
-    /// Returns a record of a deleted node that has only gid and types.
+    /// Returns the record of a deleted node, with only its gid and types.
     #[must_use]
     pub fn tombstone(&self) -> Node {
         let mut head = format!(

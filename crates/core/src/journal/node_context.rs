@@ -1,8 +1,8 @@
 //! Context of the nodes in a commit; the journal row keeps it so that events need no graph.
 //!
-//! The nodes to which a change is an event depend on the containers of the changed node at that time: a comment is an event of
-//! its task, the task's parents and their projects. The graph changes later, so the containers are recorded in the transaction of
-//! the commit. Edges of a new node are in the change set itself; only those of older nodes are read.
+//! The nodes that have a change as an event depend on the containers of the changed node at that time: a comment is an event
+//! of its task, the task's parents and their projects. The graph changes later, so the containers are recorded in the
+//! transaction of the commit. Edges of a new node are in the change set itself; only edges of older nodes are read.
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::{Node, decode_json_string, members};
@@ -12,7 +12,7 @@ use crate::storage::snapshot::{Depth, Transaction};
 use crate::storage::{ChangeAction, ChangeRecord, Changes, EdgeWrite, NodeContext};
 use rustc_hash::FxHashMap;
 
-/// Deepest chain of parents that is followed.
+/// Maximum length of a chain of parents that is followed.
 const DEEPEST: u8 = 8;
 
 /// Collects the contexts of the nodes of a commit.

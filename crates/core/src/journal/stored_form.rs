@@ -56,7 +56,7 @@ pub fn write_nodes(nodes: &[NodeContext]) -> String {
     out
 }
 
-/// Reads the stored form of node contexts; `None` if the text is not one.
+/// Reads node contexts from their stored form; `None` if the text is in another form.
 #[must_use]
 pub fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
     let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
@@ -79,7 +79,7 @@ pub fn read_nodes(text: &str) -> Option<Vec<NodeContext>> {
     all.iter().map(about).collect()
 }
 
-/// Reads the stored form of change records; `None` if the text is not one.
+/// Reads change records from their stored form; `None` if the text is in another form.
 #[must_use]
 pub fn read(text: &str) -> Option<Vec<ChangeRecord>> {
     let all: Vec<Vec<Value>> = serde_json::from_str(text).ok()?;
@@ -116,8 +116,8 @@ fn change_of(row: &[Value]) -> Option<ChangeRecord> {
     Some(ChangeRecord { gid, ty, action })
 }
 
-/// Returns the name from the registry. Unregistered names are kept forever, once each: they come from literals in the rules, so
-/// there are few.
+/// Returns the name of a field from the registry. Unregistered names are kept forever, once each: they come from literals in
+/// the rules, so there are few.
 fn field_name(ty: Type, name: &str) -> &'static str {
     if let Some(def) = resource(ty).field(name) {
         return def.name;

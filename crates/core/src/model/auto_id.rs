@@ -1,4 +1,4 @@
-//! Automatic ids: their prefixes, and the keys by which search finds them.
+//! Automatic ids: their prefixes, and their search keys.
 use crate::model::index_key::IndexKey;
 use crate::model::node::{Node, decode_json_string};
 
@@ -9,7 +9,7 @@ pub fn prefix(field: &Node) -> Option<String> {
     Some(decode_json_string(raw).into_owned())
 }
 
-/// Returns the key by which search finds a number: the key of the displayed id.
+/// Returns the search key of a number: the key of the displayed id.
 #[must_use]
 pub fn key(prefix: &str, number: i64) -> IndexKey {
     IndexKey::text(&format!("{prefix}-{number}"))

@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 /// Number of a body's members noted without a heap allocation; most bodies have fewer.
 const INLINE: usize = 16;
 
-/// Reader of a body in one pass, as long as its fields are read in stored order, as they usually are. It reads no further than
-/// the last field needed.
+/// Reader of a body. It takes one pass if the fields are read in stored order, as they usually are, and reads no further
+/// than the last field that is needed.
 pub(crate) struct BodyReader<'n> {
     /// Members read so far.
     pairs: SmallVec<[(&'n str, &'n str); INLINE]>,
-    /// Index at which the next field most likely is.
+    /// Most likely index of the next field.
     at: usize,
     rest: Members<'n>,
 }

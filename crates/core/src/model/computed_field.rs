@@ -3,7 +3,7 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::time::Time;
 
-/// Source of the addresses from which files can be fetched for a while.
+/// Source of the temporary addresses of files.
 pub trait DownloadUrls: std::fmt::Debug {
     /// Returns the address of the file that was created for a node at this time, or `None` if the file no longer exists.
     fn address(&self, of: &Node, made: Time) -> Option<String>;

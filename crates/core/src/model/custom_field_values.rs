@@ -48,8 +48,8 @@ pub fn with_gid(gids: impl Iterator<Item = Gid>, gid: Gid, there: bool) -> Strin
     format!("[{}]", all.join(","))
 }
 
-/// Returns the keys by which search finds a stored value. The key of a number is the nearest binary number; conditions on numbers
-/// are then checked on the value.
+/// Returns the search keys of a stored value. The key of a number is the nearest binary number; conditions on numbers are
+/// then checked on the value.
 #[must_use]
 pub fn keys(kind: CustomFieldType, value: &str) -> Vec<IndexKey> {
     match kind {
@@ -71,7 +71,7 @@ pub fn keys(kind: CustomFieldType, value: &str) -> Vec<IndexKey> {
     }
 }
 
-/// Returns the instant of a stored date: that of its time, or midnight UTC.
+/// Returns the instant of a stored date: its stored instant, or midnight UTC of its day.
 fn instant(value: &str) -> Option<Time> {
     let part = |name: &str| {
         let found = members(value).find(|(key, _)| *key == name);

@@ -9,7 +9,8 @@ use std::fmt;
 
 /// Maximum number of characters of a number's text.
 const TEXT_MAX: usize = 400;
-/// Power of ten below which all numbers are; a number below its inverse counts as zero.
+/// Exponent of the bound on numbers: all numbers are below 10 to this power, and a number below the inverse of the bound
+/// counts as zero.
 const MAGNITUDE_MAX: i64 = 308;
 
 /// A decimal number with all of its digits, below 10^308.
@@ -80,19 +81,19 @@ impl Decimal {
         self.to_string().parse().unwrap_or_default()
     }
 
-    /// Returns the sum.
+    /// Returns the sum of both numbers.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self(&self.0 + &other.0)
     }
 
-    /// Returns the difference.
+    /// Returns this number minus the other one.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         Self(&self.0 - &other.0)
     }
 
-    /// Returns the product.
+    /// Returns the product of both numbers.
     #[must_use]
     pub fn times(&self, other: &Self) -> Self {
         Self(&self.0 * &other.0)

@@ -186,7 +186,7 @@ impl Draft {
         })
     }
 
-    /// Returns the rank of the record in the lists of the nodes to which it links.
+    /// Returns the rank of the record in the lists of the nodes that it links to.
     pub(crate) fn rank(&self) -> i64 {
         let day = resource(self.ty).ordered_by;
         let day = day.and_then(|key| Date::read(self.values.get(key)?));
@@ -236,7 +236,7 @@ impl Draft {
     }
 }
 
-/// Stored keys of a type with their positions: those of its public fields in record order, then the internal ones.
+/// Stored keys of a type with their positions: first the keys of public fields in record order, then internal keys.
 type KeyPositions = FxHashMap<&'static str, usize>;
 
 /// Returns the stored keys of a type.

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// Longest address, in bytes: 64 before the `@` and 255 after it, the limits of mail servers (RFC 5321).
 pub const ADDRESS_MAX: usize = 320;
 
-/// A checked e-mail address in the form in which addresses are stored and compared: trimmed, in lower case.
+/// A checked e-mail address, normalized for storing and comparing: trimmed and in lower case.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EmailAddress(String);
 
@@ -77,13 +77,13 @@ impl fmt::Display for EmailAddress {
     }
 }
 
-/// Returns an address in the form in which addresses are compared, even if it is not valid.
+/// Returns an address normalized for comparison, even if it is not valid.
 #[must_use]
 pub fn normalize_address(text: &str) -> String {
     text.trim().to_lowercase()
 }
 
-/// Returns a domain in the form in which domains are compared.
+/// Returns a domain normalized for comparison.
 ///
 /// # Errors
 /// Returns an error if the text is not the domain of an address.

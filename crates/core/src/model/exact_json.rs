@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for RawMembers<'de> {
 /// Reads JSON. A number becomes a text if [`Number`] cannot hold all of its digits.
 ///
 /// # Errors
-/// Fails if it is no JSON.
+/// Fails if the text is not JSON.
 pub(crate) fn read(text: &str) -> serde_json::Result<Value> {
     read_raw(serde_json::from_str(text)?)
 }

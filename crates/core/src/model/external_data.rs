@@ -50,7 +50,7 @@ impl ExternalData {
         self.data = data.map(json_string);
     }
 
-    /// Returns the object of all apps with this data as the app's member; null if no app keeps anything.
+    /// Returns the object of all apps with this data as the app's member; null if no app keeps any data.
     #[must_use]
     pub fn write(&self, all: Option<&str>, app: u64) -> String {
         let app = app.to_string();

@@ -13,7 +13,7 @@ pub struct Gid(NonZeroU64);
 pub const GID_END: u64 = 1 << 53;
 
 impl Gid {
-    /// Returns the gid of this number, if it is in range.
+    /// Returns the gid with this number, if the number is in range.
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         if number >= GID_END {
@@ -87,7 +87,7 @@ impl Gid {
         self.0.get().cast_signed()
     }
 
-    /// Returns a gid from a stored integer.
+    /// Returns the gid with a stored number, if the number is in range.
     #[must_use]
     pub const fn from_i64(n: i64) -> Option<Self> {
         if n <= 0 {
@@ -126,7 +126,7 @@ impl fmt::Debug for Gid {
 /// First instant of gid time, 2025-01-01T00:00:00Z, in milliseconds of the Unix epoch.
 const EPOCH_MS: u64 = 1_735_689_600_000;
 
-/// Greatest node number, reserved for rows of the audit log; no generator uses it.
+/// Highest node number, reserved for rows of the audit log; no generator uses it.
 pub(crate) const RESERVED_NODE: u64 = 31;
 
 /// Number of series of computed nodes. Rows of the audit log never have such small gids, which would be from the first seconds of
@@ -148,7 +148,7 @@ pub struct GidGenerator {
     node: u64,
 }
 
-/// The lease on the number with which this node makes gids has ended: writes with new gids cannot be stored.
+/// The lease on this node's number for new gids has ended: writes with new gids cannot be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error(
     "the lease on the number with which this node makes new gids has ended and was not renewed: nothing new is stored"
@@ -186,7 +186,7 @@ impl GidGenerator {
     /// Confirms that every gid returned so far belongs to this node.
     ///
     /// # Errors
-    /// Fails if one is from a time after the end of the lease.
+    /// Fails if a gid is from a time after the end of the lease.
     pub fn confirm(&self) -> Result<(), GidLeaseEnded> {
         let last = self.last.load(Ordering::Relaxed);
         if last < self.end.load(Ordering::Relaxed) {

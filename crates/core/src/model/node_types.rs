@@ -51,7 +51,7 @@ pub enum Type {
     TemplateTask = 23,
     /// Result of a graph export.
     GraphExport = 24,
-    /// Export of a whole workspace. It is a job with a record type of its own.
+    /// Export of a whole workspace. It is a job with its own record type.
     OrganizationExport = 25,
     /// Access level of a user or team to a custom field.
     CustomFieldMembership = 26,
@@ -92,7 +92,7 @@ pub enum Type {
     GoalRelationship = 46,
     /// The time or cost that a project may take.
     Budget = 48,
-    /// Minutes and rates of a project's users, from which the figures of its budgets follow. Never sent.
+    /// Minutes and rates of a project's users, from which the figures of its budgets are computed. Never sent.
     ProjectTotals = 49,
     /// The approval of the time that a user tracked in a week.
     TimesheetApprovalStatus = 50,
@@ -102,7 +102,7 @@ pub enum Type {
     CustomTypeStatusOption = 52,
     /// A user's request for access to a project or portfolio.
     AccessRequest = 53,
-    /// An emoji with which a user reacts to an object. Built from the edge of a like when it is listed, never stored as a node.
+    /// An emoji reaction of a user to an object. Built from the edge of a like when it is listed, never stored as a node.
     Reaction = 54,
     /// An automatic member of a workspace. No workspace has one, so it is never stored.
     Agent = 55,
@@ -168,8 +168,8 @@ impl Type {
         Self::RuleTrigger,
     ];
 
-    /// Returns true if changes of nodes of this type are events. Types that are never stored or are another form of others have
-    /// none; nor have the server's own work and its results.
+    /// Returns true if changes of nodes of this type are events. There are no events for types that are never stored or only
+    /// represent nodes of other types, nor for the server's own work and its results.
     #[must_use]
     pub const fn has_events(self) -> bool {
         !matches!(

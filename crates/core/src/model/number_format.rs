@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub struct NumberFormat {
     /// Number of decimals shown.
     pub precision: u32,
-    /// Number of places by which the point moves to the right when a number is shown: two for percentages.
+    /// Number of places that the decimal point moves to the right when a number is shown: two for percentages.
     pub shift: u32,
     /// Text before the number.
     pub before: String,
@@ -39,8 +39,8 @@ impl NumberFormat {
         self.precision + self.shift
     }
 
-    /// Returns a stored number with the decimals that it keeps. Numbers are rounded when they are written; those of earlier
-    /// versions, and those written before a change of the format, were not.
+    /// Returns a stored number, rounded to the decimals that it keeps. Numbers are usually rounded when they are written,
+    /// but numbers from earlier versions, or from before a change of the format, may have more decimals.
     #[must_use]
     pub fn kept<'n>(&self, stored: &'n str) -> Cow<'n, str> {
         let decimals = stored.split_once('.').map_or(0, |(_, part)| part.len());

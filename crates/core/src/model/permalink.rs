@@ -1,4 +1,4 @@
-//! Addresses of the pages on which people see a record.
+//! Addresses of the pages that show records to people.
 pub use super::page_address::pages_url;
 pub use workgraph_richtext::page_html;
 
@@ -6,7 +6,7 @@ use super::gid::Gid;
 use super::registry::Type;
 use super::resources::resource;
 
-/// Path below which all pages of records are.
+/// Start of the paths of all record pages.
 pub const RECORD_PAGES: &str = "/0";
 
 /// The types that have pages.
@@ -23,7 +23,7 @@ pub const TYPES_WITH_PAGES: &[Type] = &[
 ];
 
 /// Returns the path of the page of a record: `/0/PROJECT/TASK` for a task, with 0 for no project, `/0/PROJECT` for a
-/// project, and `/0/TYPE/GID` for the others. `None` if the type has no pages.
+/// project, and `/0/TYPE/GID` for other records. `None` if the type has no pages.
 #[must_use]
 pub fn page_path(ty: Type, gid: Gid, project: Option<Gid>) -> Option<String> {
     if !TYPES_WITH_PAGES.contains(&ty) {

@@ -40,8 +40,8 @@ pub enum Writability {
     OnCreate,
     /// Never, and trying to is an error.
     Refused,
-    /// Never: the field always has the same value. That value is accepted, as in a record sent back; any other is an error, since
-    /// it would be lost.
+    /// Never: the field always has the same value. That value is accepted, as in a record sent back; any other value is an
+    /// error, since it would be lost.
     Constant,
     /// As `Constant`, for a map from custom fields to values; the error names a custom field that the object does not
     /// have.
@@ -102,26 +102,26 @@ pub struct FieldDef {
     pub write: Writability,
     /// The JSON of an absent value.
     pub default: &'static str,
-    /// Scopes needed to name the field, besides those of the operation.
+    /// Scopes needed to name the field, besides the scopes of the operation.
     pub required_scopes: &'static [&'static str],
     /// True for links that are sent as `{gid, resource_type}` instead of the compact form.
     pub reference_only: bool,
-    /// For links: form in which the linked record is sent, compact or full; its parts need no scope besides those of the
-    /// operation.
+    /// For links: form in which the linked record is sent, compact or full; its parts need no scopes besides the scopes of
+    /// the operation.
     pub record: Option<Inclusion>,
     /// True if the field is part of the node's head, and so is sent wherever the node is nested.
     pub head: bool,
-    /// Returns true for the nodes of the type that have the field; `None` if all have it.
+    /// Returns true for nodes that have the field; `None` if all nodes of the type have it.
     pub applies_to: Option<fn(&Node) -> bool>,
     /// Change of the contract that is announced to clients that write the field.
     pub deprecated: Option<Deprecation>,
     /// Weight in the cost of a request, if named in addition to the default record.
     pub cost: u8,
-    /// Objects that the text names; a reader gets the names of those that they may see.
+    /// Objects that the text names; a reader gets the names of the objects that they may see.
     pub mentions: MentionRule,
     /// Stored key of a link: the value is sent only to viewers who see the linked node.
     pub visible_through: Option<&'static str>,
-    /// For links in the body: relation by which the linked node lists the nodes that link to it.
+    /// For links in the body: relation of the linked node's list of the nodes that link to it.
     pub listed_by: Option<Relation>,
     /// Meaning of the field, for the documents.
     pub doc: &'static str,
@@ -143,7 +143,7 @@ impl FieldDef {
 pub enum MentionRule {
     /// The text names no objects: it is sent in its stored form.
     Nothing,
-    /// Objects that the rich text under this key links to. The text is that one, or its plain form.
+    /// Objects that the rich text under this key links to. The text is that rich text, or its plain form.
     Links(&'static str),
     /// In a comment, the objects of the rich text under this key; in any other story, the objects it is about.
     Story(&'static str),
@@ -156,7 +156,7 @@ pub enum MentionRule {
 pub struct Deprecation {
     /// Name of the change of the contract.
     pub name: &'static str,
-    /// Path of the operations that replace the input, below the base.
+    /// Path of the operations that replace the input, relative to the base path.
     pub instead: &'static str,
     /// Values that will be removed; all of them if the list is empty.
     pub values: &'static [&'static str],
@@ -170,8 +170,7 @@ impl Deprecation {
     }
 }
 
-/// A second representation of nodes of another type: records with other fields, under a type name and path of their
-/// own.
+/// A second representation of nodes of another type: records with other fields, and with their own type name and path.
 #[derive(Debug)]
 pub struct Representation {
     /// Type of the nodes.
@@ -201,12 +200,12 @@ pub struct Resource {
     pub subtype: bool,
     /// Types with records in the same replies; each has its own fields for the same names.
     pub variants: &'static [Type],
-    /// Nodes that the records represent, if the type has none of its own.
+    /// Nodes that the records represent, if no nodes have this type.
     pub representation: Option<Representation>,
     /// Stored key of the link to the one node that contains it, if there is one: its changes are events of that node, too.
     pub container: Option<&'static str>,
-    /// Stored key of the day that orders the records in the lists of the nodes to which they link; otherwise their gids order
-    /// them.
+    /// Stored key of the day that orders the records in the lists of the nodes that they link to; without one, they are in
+    /// the order of their gids.
     pub ordered_by: Option<&'static str>,
     /// All fields, in the order in which they are sent.
     pub fields: &'static [FieldDef],

@@ -1,13 +1,14 @@
 //! The date rules of tasks and projects: dates that a request may change, and the dates that follow from them.
 //!
-//! A due instant carries its UTC day, a start instant too; a day alone has no instant. If one input for an end is `null` and the
-//! other has a value, the value counts. Clearing: `due_on: null` clears the due date and time; `due_at: null` does so if there
-//! was a time, and else changes nothing; the same for the start. Without a due date there is no start.
+//! A due or start instant also sets its UTC day; a day alone has no instant. If one of the two inputs for the start or the
+//! due is `null` and the other has a value, the value counts. Clearing: `due_on: null` clears the due date and time;
+//! `due_at: null` does so if there was a time, and else changes nothing; the same for the start. Without a due date there is
+//! no start.
 
 use crate::model::time::{Date, Time};
 use thiserror::Error;
 
-/// Start and due of a task. `start_on` and `due_on` are the days of `start_at` and `due_at` where those are set.
+/// Start and due of a task. `start_on` and `due_on` are the days of `start_at` and `due_at` if these are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
     /// The day work starts.
@@ -98,10 +99,10 @@ impl<T> Patch<T> {
     }
 }
 
-/// Returns the dates of a task after a change. A milestone ends up without a start.
+/// Returns the dates of a task after a change. The result has no start for a milestone.
 ///
 /// # Errors
-/// Returns an error if the request breaks a rule, or the start would end up after the due.
+/// Returns an error if the request breaks a rule, or the start would be after the due date or time.
 pub fn apply_schedule(
     current: Schedule,
     change: SchedulePatch,
@@ -176,7 +177,7 @@ fn end(
 /// Returns the dates of a project after a change.
 ///
 /// # Errors
-/// Returns an error if the request breaks a rule, or the start would not end up before the due day.
+/// Returns an error if the request breaks a rule, or the start would not be before the due day.
 pub fn apply_project_dates(
     current: ProjectDates,
     change: ProjectDatesPatch,

@@ -332,7 +332,7 @@ fn fraction(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((i64::from(number(&three)?), rest))
 }
 
-/// Reads the minutes east of UTC; without a zone, it is UTC.
+/// Reads the offset of a zone in minutes east of UTC; 0 without a zone.
 fn zone_minutes(zone: &[u8]) -> Option<i64> {
     let (sign, h1, h2, m1, m2) = match *zone {
         [] | [b'Z' | b'z'] => return Some(0),

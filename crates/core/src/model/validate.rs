@@ -106,7 +106,7 @@ pub fn check_inputs(
             Writability::ValueMap if value.is_array() => continue,
             Writability::ValueMap => {}
             Writability::NewRecord if is_new_record(value) => {}
-            // An update has compared the others with the current link.
+            // An update has compared other values with the current link.
             Writability::Current | Writability::NewRecord if value.is_null() => {
                 continue;
             }
@@ -148,7 +148,7 @@ pub fn is_new_record(value: &Value) -> bool {
         .is_some_and(|record| !record.contains_key("gid"))
 }
 
-/// Returns true if a value means "none". An empty text does, too, except for fields of text: forms have no null.
+/// Returns true if a value means "none". Except for fields of text, this includes an empty text, since forms have no null.
 fn is_null(def: &FieldDef, value: &Value) -> bool {
     let text = matches!(
         def.value_type,
@@ -164,7 +164,7 @@ const fn nullable(def: &FieldDef) -> bool {
     )
 }
 
-/// Checks that a value is the one of a constant field, or null.
+/// Checks that a value is null or the value of a constant field.
 fn unchanged(def: &FieldDef, value: &Value) -> Result<(), DomainError> {
     match value {
         Value::Null => Ok(()),

@@ -3,11 +3,11 @@ use super::DEPTH_MAX;
 use crate::domain_error::DomainError;
 use std::collections::BTreeSet;
 
-/// The most names that `opt_expand` may have.
+/// Maximum number of names in `opt_expand`.
 const NAMES_MAX: usize = 100;
 
-/// The paths of `opt_expand`. A path leads from the record to a part that is sent as a full record. Each state of the automaton
-/// is a set of names: those that a path through the fields may have matched last.
+/// The paths of `opt_expand`. A path leads from the record to a part that is sent as a full record. Each state of the
+/// automaton is the set of names that a path through the fields may have matched last.
 #[derive(Clone, Debug)]
 pub struct ExpandPaths {
     names: Vec<String>,
@@ -103,7 +103,7 @@ impl ExpandPaths {
         })
     }
 
-    /// Lets the names that begin one part follow those that end another.
+    /// Lets the names that begin one part follow the names that end another part.
     fn join(&mut self, ends: &BTreeSet<usize>, begins: &BTreeSet<usize>) {
         for at in ends {
             if let Some(following) = self.following.get_mut(*at) {

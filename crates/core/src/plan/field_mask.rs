@@ -47,8 +47,8 @@ pub fn resolve_fields_of_lookup(ty: Type, names: &FieldPaths) -> FieldMask {
     asked
 }
 
-/// Returns the plan of a record with fields beyond those of its type: gid and the named fields of both; without names, those of
-/// the full record and all additional ones.
+/// Returns the plan of a record with additional fields besides the fields of its type: gid and the named fields of both;
+/// without names, the fields of the full record and all additional fields.
 #[must_use]
 pub fn extended_plan(
     ty: Type,

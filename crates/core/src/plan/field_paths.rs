@@ -2,9 +2,9 @@
 use crate::domain_error::DomainError;
 use std::collections::BTreeMap;
 
-/// The deepest path `opt_fields` may name.
+/// Maximum depth of a path in `opt_fields`.
 pub const DEPTH_MAX: usize = 8;
-/// The most paths `opt_fields` may name, groups expanded.
+/// Maximum number of paths in `opt_fields`, after groups are expanded.
 pub const PATHS_MAX: usize = 400;
 
 /// The paths of `opt_fields` as a tree: every path starts at the root.

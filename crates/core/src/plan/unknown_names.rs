@@ -8,7 +8,7 @@ use crate::model::resources::resource;
 pub struct UnknownName {
     /// Path, such as `assignee.nmae`.
     pub path: String,
-    /// Names of the fields in its place.
+    /// Names of the fields that exist at that place.
     pub known: Vec<&'static str>,
 }
 
@@ -42,7 +42,7 @@ fn find(
             match def.value_type {
                 ValueType::One(types) | ValueType::Many(types) => inside.extend(fields_of(types)),
                 ValueType::Group(parts) | ValueType::Items(parts) => inside.extend(parts),
-                // Its parts are those of the stored value.
+                // The names of its parts depend on the stored value.
                 ValueType::Json => is_open = true,
                 _ => {}
             }

@@ -38,10 +38,10 @@ pub(crate) struct RenderedText {
     pub(crate) steps: usize,
 }
 
-/// Maximum number of objects that the texts of a recipe link to; further ones are shown as private links to all readers.
+/// Maximum number of objects that the texts of a recipe link to; further objects are shown as private links to all readers.
 const RECIPE_LINKS_MAX: usize = 1_000;
 
-/// Bytes of rich text read in about the time of one step.
+/// Number of bytes of rich text that are read in about the time of one step.
 const STEP: usize = 128;
 
 /// Returns the objects named by the texts of a record that was read whole.

@@ -32,14 +32,14 @@ pub struct Projector<'a> {
     out: Vec<u8>,
     /// Maximum number of bytes that the buffer may have; 0 once the work was stopped.
     limit: usize,
-    /// Linked records already written: the same bytes are copied.
+    /// Spans of linked records that were already written, to be copied.
     written: FxHashMap<(usize, Gid), OutputSpan>,
     /// Custom fields of tasks by plan and field: the display format of their values, and the span of the buffer with
     /// the definition's part of the record. `None` for fields that the viewer may not see.
     columns: FxHashMap<(usize, Gid), Option<RenderedDefinition>>,
     tally: ProjectionCounts,
     pace: StepCounter,
-    /// Reason for the stop, once the work was stopped: nothing more is written.
+    /// Reason why the work was stopped, if it was; nothing more is written then.
     stopped: Option<ProjectionStop>,
     #[cfg(test)]
     way: Option<tests::Way>,
@@ -138,7 +138,7 @@ impl<'a> Projector<'a> {
         self.byte(b']');
     }
 
-    /// Writes records, each on a line of its own.
+    /// Writes records, each on a separate line.
     pub fn lines(&mut self, gids: &[Gid], plan: &Plan) {
         for gid in gids {
             if self.stopped.is_some() {
@@ -196,7 +196,8 @@ impl<'a> Projector<'a> {
     /// Returns true if the budget has room for this many more bytes; after the first refusal always false.
     #[inline]
     fn fits(&mut self, more: usize) -> bool {
-        // This check runs every few bytes, so a stop is also kept in the limit. No two lengths in memory overflow.
+        // This check runs every few bytes, so a stop is also kept in the limit. The sum of two lengths in memory never
+        // overflows.
         if self.out.len() + more <= self.limit {
             return true;
         }
@@ -280,7 +281,7 @@ impl<'a> Projector<'a> {
         self.byte(b'}');
     }
 
-    /// Returns true if the node's link under a stored key leads to a node that the viewer may not see.
+    /// Returns true if the node's link under a stored key is empty, or leads to a node that the viewer may not see.
     fn is_behind(&self, node: &Node, link: &str) -> bool {
         let target = node.raw(link).and_then(|v| Gid::parse(v.trim_matches('"')));
         target.is_none_or(|gid| self.visible(gid).is_none())
@@ -445,7 +446,7 @@ impl<'a> Projector<'a> {
         }
     }
 
-    /// Writes an inline object that is stored as one: its parts are read from it as from a body.
+    /// Writes an inline object that is also stored as an object: its parts are read from it as from a body.
     fn group(
         &mut self,
         node: &Node,

@@ -40,7 +40,7 @@ pub fn changed(project: &Node, field: Gid, there: bool) -> String {
 /// Checks that a prefix has only letters and digits, and a letter first.
 ///
 /// # Errors
-/// Fails if it does not; the error states the rule.
+/// Fails if the prefix has another form; the error states the rule.
 pub fn checked(prefix: &str) -> Result<(), DomainError> {
     let letters = prefix.bytes().all(|b| b.is_ascii_alphanumeric());
     let first = prefix.starts_with(|c: char| c.is_ascii_alphabetic());

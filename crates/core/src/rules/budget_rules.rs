@@ -83,8 +83,8 @@ pub fn needs(project: &NodeRef, query: ReadQuery) -> ReadQuery {
         .node(cost)
 }
 
-/// Subtracts minutes from the totals of their project, adds others, and writes the budgets. Deleted projects no longer have
-/// totals.
+/// Subtracts minutes from the totals of their project, adds other minutes, and writes the budgets. Deleted projects no
+/// longer have totals.
 pub fn replace_minutes(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,
@@ -108,7 +108,7 @@ pub struct ProjectTotals {
     project: Gid,
     draft: Draft,
     users: Vec<UserTotals>,
-    /// Budget that is new.
+    /// New budget, if there is one.
     added: Option<Gid>,
 }
 
@@ -148,7 +148,7 @@ impl ProjectTotals {
         }
     }
 
-    /// Subtracts minutes of the project from the totals, and adds others.
+    /// Subtracts minutes of the project from the totals, and adds other minutes.
     pub(super) fn replace_minutes(
         &mut self,
         before: Option<CountedMinutes>,
@@ -251,7 +251,7 @@ impl ProjectTotals {
         );
     }
 
-    /// Returns the sum of some minutes, or of their cost.
+    /// Returns the sum of the minutes of some kinds, or of their cost.
     fn figure(&self, kinds: &[MinutesKind], of: BudgetType) -> String {
         let minutes = |sums: &[i64; 4]| {
             let sums = kinds.iter().filter_map(|kind| sums.get(*kind as usize));
@@ -349,7 +349,7 @@ pub fn planned(allocation: &Draft) -> Option<CountedMinutes> {
     })
 }
 
-/// Returns the hourly rate from a rate.
+/// Returns the price of an hour from a rate.
 #[must_use]
 pub fn hourly_rate(rate: &Draft) -> Option<Decimal> {
     Decimal::parse(rate.get(capacity::RATE_VALUE))

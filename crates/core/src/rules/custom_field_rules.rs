@@ -21,8 +21,8 @@ fn alias(workspace: Gid, name: &str) -> String {
     format!("name:{name} (in workspace {workspace})")
 }
 
-/// Returns the unique alias of a custom field, if it needs one. Fields of a single project need none. Nor do private fields: an
-/// error for another field of the same name would reveal that they exist.
+/// Returns the unique alias of a custom field, if it needs one. Fields of a single project do not need one, and private
+/// fields must not have one: an error for another field of the same name would reveal that they exist.
 #[must_use]
 pub fn library_alias(workspace: Gid, field: &Draft) -> Option<String> {
     let private = field.get(custom_field::PRIVACY).as_deref() == Some("private");
@@ -133,7 +133,7 @@ pub fn merge(
     (object, changes)
 }
 
-/// Writes the changed values of a task into the value index, so that search finds the new ones.
+/// Writes the changed values of a task into the value index, so that search finds the new values.
 pub fn index_value_changes(
     work: &mut ChangeBuilder<'_>,
     task: Gid,
@@ -156,7 +156,8 @@ pub fn index_value_changes(
     }
 }
 
-/// Adds a change record with its field for each changed value, instead of the one record for all values from saving the task.
+/// Adds a change record for each changed value, with its field. These records replace the single record that saving the task
+/// adds for all values.
 pub fn record_value_changes(
     work: &mut ChangeBuilder<'_>,
     (gid, ty): (Gid, Type),

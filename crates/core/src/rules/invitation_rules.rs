@@ -74,7 +74,7 @@ const HELD: [(Relation, TypedField<LinkOne>); 2] = [
 /// Relations that make a user a follower.
 const FOLLOWED: [Relation; 3] = [rel::FOLLOWERS, rel::PROJECT_FOLLOWERS, rel::TAG_FOLLOWERS];
 
-/// Types of objects that a responsible user lists, each with the field of that user.
+/// Types of objects that are listed by their responsible user, each with the field for that user.
 const RESPONSIBLE: [(Type, TypedField<LinkOne>); 3] = [
     (Type::Task, task::ASSIGNEE),
     (Type::Project, project::OWNER),
@@ -270,8 +270,8 @@ pub fn remaining_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     want
 }
 
-/// Moves what [`remaining_needs`] found to the heir, the person who accepted; removes it if the person declined. Returns true if
-/// there was any.
+/// Moves the objects that [`remaining_needs`] found to the heir, the person who accepted; removes them if the person
+/// declined. Returns true if there were any objects.
 pub fn transfer_some(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,
@@ -346,8 +346,8 @@ pub fn close(work: &mut ChangeBuilder<'_>, it: &Invitation, heir: Option<Gid>) {
     work.changes.add_aliases.extend(heir);
 }
 
-/// Adds a task to the end of the first section of a task list, unless it is in that list, and
-/// removes it from every other.
+/// Adds a task to the end of the first section of a task list, unless it is in that list, and removes it from every other
+/// list.
 fn enlist(work: &mut ChangeBuilder<'_>, on: Gid, list: Option<Gid>, full: &ReadView) {
     let edges = full.links(on, rel::MY_TASKS);
     if list.is_some() && edges.iter().any(|edge| edge.aux == list) {

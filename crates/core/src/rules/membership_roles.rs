@@ -57,7 +57,7 @@ impl MembershipRole {
         }
     }
 
-    /// Returns the role with this number; an unknown number is a guest's.
+    /// Returns the role with this number; an unknown number means guest.
     #[must_use]
     pub const fn from_rank(rank: i64) -> Self {
         let role = match rank % VIEW_ONLY {

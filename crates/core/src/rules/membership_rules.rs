@@ -13,8 +13,9 @@ use crate::model::time::Time;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ChangeAction, Changes, ListPosition, alias};
 
-/// Returns the changes that create a paid organization with its first members, and the gids of both: each member is a name, an
-/// e-mail address that no other user of the store has, and a role. `mint` returns new gids.
+/// Returns the changes that create a paid organization with its first members, and the gids of the organization and the
+/// members. Each member is a name, an e-mail address that no other user of the store has, and a role. `mint` returns new
+/// gids.
 #[must_use]
 pub fn first_workspace(
     name: &str,

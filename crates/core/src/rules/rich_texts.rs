@@ -20,8 +20,8 @@ pub fn referenced(inputs: &CheckedInputs, html: TypedField<str>) -> Vec<Gid> {
     }
 }
 
-/// Makes the images of a rich text show other attachments: `replacement` maps the current gids to the new ones. Returns true if
-/// one was replaced.
+/// Makes the images of a rich text show other attachments: `replacement` maps the current gids to the new ones. Returns true
+/// if an image was replaced.
 ///
 /// # Errors
 /// Fails if the text is not in its stored form.

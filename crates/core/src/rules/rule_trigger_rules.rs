@@ -8,7 +8,7 @@ use crate::model::resources::{rule_trigger, story};
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, ListPosition, NodeWrite};
 
-/// Creates a trigger in a project. This is not an event, since only its runs concern others.
+/// Creates a trigger in a project. The creation is not an event, since only the runs concern other users.
 pub fn create_trigger(work: &mut ChangeBuilder<'_>, project: &Node, name: &str) -> Gid {
     let mut draft = work.draft(Type::RuleTrigger, project.workspace);
     draft.set(rule_trigger::NAME, name);

@@ -1,4 +1,4 @@
-//! Sharing of objects with users and teams, each with an access level of their own.
+//! Sharing of objects with users and teams, each with their own access level.
 use crate::access::{Level, follower_rank};
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, TypedField, rel};
@@ -6,7 +6,7 @@ use crate::model::resources::{custom_field, goal, membership, portfolio, project
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
-/// Rules by which objects of a type are shared.
+/// Rules for sharing objects of a type.
 #[derive(Debug)]
 pub struct Sharing {
     /// Type of the shared objects.
@@ -65,7 +65,7 @@ pub static CUSTOM_FIELDS: Sharing = Sharing {
 };
 
 impl Sharing {
-    /// Types that are shared by levels.
+    /// Types of objects that are shared with a level of access.
     pub const TYPES: &'static [Type] = &[
         Type::Project,
         Type::Portfolio,
@@ -73,7 +73,7 @@ impl Sharing {
         Type::CustomField,
     ];
 
-    /// Returns the rules by which a type is shared, or `None` if it is not shared.
+    /// Returns the rules for sharing objects of a type, or `None` if they are not shared.
     #[must_use]
     pub fn of(ty: Type) -> Option<&'static Self> {
         [&PROJECTS, &PORTFOLIOS, &GOALS, &CUSTOM_FIELDS]

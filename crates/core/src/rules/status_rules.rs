@@ -8,7 +8,7 @@ use crate::model::resources::{goal, project, resource};
 use crate::storage::ListPosition;
 use crate::storage::change_builder::ChangeBuilder;
 
-/// Adds a status update to an object, before all others.
+/// Adds a status update to an object, as the first of its list.
 pub fn add_status(work: &mut ChangeBuilder<'_>, status: &Draft, parent: Gid) -> Gid {
     let gid = work.create(status, Some(parent));
     work.link(gid, rel::STATUS_OF, parent, ListPosition::First, None);

@@ -9,8 +9,8 @@ use crate::storage::{ChangeAction, ListPosition};
 use std::borrow::Cow;
 use workgraph_richtext as rich_text;
 
-/// Writes a system story on a task; `more` adds the fields of that kind of story. The module `mentions` composes its sentence
-/// from these for each reader.
+/// Writes a system story on a task; `more` adds the fields of that kind of story. The module `mentions` composes the
+/// sentence from these fields, for each reader.
 pub fn add_system_story(
     work: &mut ChangeBuilder<'_>,
     on: Gid,

@@ -1,6 +1,6 @@
-//! Weeks of tracked time: the states of their approval, which their entries share.
+//! Weeks of tracked time: the state of a week's approval, which its entries share.
 //!
-//! The task list of its user lists a week, with its Monday as rank: so the week is found from the user, any node of the
+//! A week is listed in the task list of its user, with its Monday as rank. So it can be found from the user, any node of the
 //! workspace, and a day.
 use crate::access::Level;
 use crate::domain_error::DomainError;
@@ -13,7 +13,7 @@ use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// Maximum number of entries of a user from the Monday of a week on that are read to change its state.
+/// Maximum number of a user's entries, from the Monday of a week on, that are read to change the state of the week.
 const ENTRIES_MAX: usize = 1_000;
 
 /// Returns the Monday of the week of a day.

@@ -13,8 +13,8 @@ pub type EntryDays = (Option<Date>, Option<Date>);
 /// Maximum number of entries of a user that are not over.
 const ENTRIES_MAX: usize = 200;
 
-/// Writes the days of an entry into the membership of its user, or removes them if the entry has none any more. Entries that are
-/// over are left out.
+/// Writes the days of an entry into the membership of its user, or removes them if the entry no longer has days. Entries
+/// that are over are left out.
 ///
 /// # Errors
 /// Fails if the user has too many entries that are not over.
@@ -44,8 +44,8 @@ pub fn keep_vacation_dates(
     Ok(())
 }
 
-/// Adds the days of entries from another membership. Entries that are over are left out, and so are those beyond the maximum of a
-/// membership.
+/// Adds the days of entries from another membership. Entries that are over are left out, and so are entries beyond the
+/// maximum of a membership.
 pub fn add_vacations(work: &mut ChangeBuilder<'_>, seat: &Node, entries: &[(Gid, EntryDays)]) {
     let today = Date::of(work.now);
     let mut vacations = membership::vacations(seat);

@@ -1,9 +1,8 @@
 //! Column sets: the columns in which an index entry has a value.
 use super::index_column::IndexColumn;
 
-/// Set of the columns in which an index entry has a value, and of its flags. Entries are stored by their column sets, and those
-/// with the same set in the order of their last modification. So entries without a value are also listed, in the usual order of
-/// searches.
+/// Set of the columns in which an index entry has a value, and of its flags. Entries are stored by column set, and within a
+/// set in the order of their last modification. So entries without a value are also listed, in the usual order of searches.
 ///
 /// Hundreds of sets are possible; a workspace has a dozen or two.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -33,7 +32,7 @@ impl ColumnSet {
         Self(number)
     }
 
-    /// Returns the number under which a store keeps the set.
+    /// Returns the stored number of the set.
     #[must_use]
     pub const fn number(self) -> u16 {
         self.0

@@ -1,6 +1,6 @@
 //! Columns of index entries.
 
-/// Column by which index entries are found and sorted. An entry is in the list of a column if it has a
+/// Column of index entries, for finding and sorting them. An entry is in the list of a column if it has a
 /// [`value`](crate::search::IndexEntry::value) there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum IndexColumn {
@@ -35,7 +35,7 @@ pub enum IndexColumn {
 }
 
 impl IndexColumn {
-    /// Columns by which entries are stored in order.
+    /// Columns with a stored order of entries.
     pub const SORTED: [Self; 7] = [
         Self::Gid,
         Self::Created,

@@ -52,7 +52,7 @@ pub struct IndexEntry {
     pub creator: Option<Gid>,
     /// User who assigned it.
     pub assigner: Option<Gid>,
-    /// Position of its subtype among those of its type.
+    /// Index of its subtype among the subtypes of its type.
     pub subtype: u8,
     /// True if it is completed.
     pub is_completed: bool,
@@ -81,9 +81,9 @@ pub enum EntryList {
     Of {
         /// Assignee or owner of the entries.
         responsible: Gid,
-        /// True for completed entries only, false for those that are not completed only.
+        /// True for only completed entries, false for only open entries.
         done: Option<bool>,
-        /// Bounds of the due time, for only entries due within them.
+        /// Bounds of the due time, for only the entries that are due within them.
         due: Option<(i64, i64)>,
     },
 }
@@ -194,7 +194,7 @@ impl IndexEntry {
         ColumnSet::of(has_value, self.is_completed, self.due_at_instant)
     }
 
-    /// Returns the value by which the entry is found and sorted in a column.
+    /// Returns the entry's value in a column, for finding and sorting it.
     #[must_use]
     pub fn value(&self, column: IndexColumn) -> Option<i64> {
         let flag = |on: bool| on.then_some(1);
@@ -228,14 +228,14 @@ pub struct EntryScan {
     pub column: IndexColumn,
     /// Column set of the entries; set if and only if the column is [`IndexColumn::Modified`].
     pub shape: Option<ColumnSet>,
-    /// Least value.
+    /// Lowest value of the scan.
     pub from: i64,
-    /// Greatest value.
+    /// Highest value of the scan.
     pub to: i64,
     /// True if the order is from the greatest to the least.
     pub descending: bool,
-    /// Value and gid after which the scan starts in that order.
+    /// Value and gid after which the scan starts, in its order.
     pub after: Option<(i64, Gid)>,
-    /// Greatest number of entries.
+    /// Maximum number of entries to return.
     pub limit: usize,
 }

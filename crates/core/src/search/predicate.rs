@@ -1,4 +1,4 @@
-//! Evaluation of conditions: the meaning of each.
+//! Evaluation of search conditions.
 use super::{Clause, ColumnSet, EvalContext, IndexColumn, IndexEntry, SearchLink, ValuePredicate};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::custom_field_values::{DisplayFormat, stored_values};
@@ -138,7 +138,7 @@ fn blocked(card: &IndexEntry, around: &mut dyn EvalContext) -> Result<bool, Grap
     Ok(false)
 }
 
-/// Returns true if a node that the viewer sees has such an edge into this one.
+/// Returns true if a node that the viewer sees has an edge of a relation into this node.
 fn has_visible_source(
     gid: Gid,
     rel: Relation,
@@ -312,7 +312,7 @@ impl ValuePredicate {
         Ok(self.holds(&around.keys(node, field)?))
     }
 
-    /// Returns the predicate for the keys of the values that meet this one: the same, except for numbers, whose keys are only
+    /// Returns the predicate that the keys of matching values meet: this predicate, except for numbers, whose keys are only
     /// approximations.
     pub(crate) fn on_keys(&self, definition: &Node) -> Cow<'_, Self> {
         let Self::Number((least, most), others) = self else {
@@ -321,8 +321,8 @@ impl ValuePredicate {
         if custom_field::kind(definition) != CustomFieldType::Number {
             return Cow::Owned(Self::Within(others.clone()));
         }
-        // Earlier versions did not round values when writing them, so a stored value may be half a unit away from the rounded
-        // one.
+        // Earlier versions did not round values when writing them, so a stored value may be half a unit away from the
+        // rounded value.
         let half = Decimal::new(5, DisplayFormat::of(definition).numbers.decimals() + 1);
         let key = |bound: Decimal| IndexKey::number(bound.nearest_f64());
         let least = match least {

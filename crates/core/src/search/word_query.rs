@@ -28,7 +28,7 @@ pub fn split_words(text: &str) -> Vec<String> {
 }
 
 /// Returns the words that a text must have to match this one. A run without blanks contributes only its pairs, and
-/// punctuation counts only if there is nothing else.
+/// punctuation counts only if the text has nothing else.
 fn wanted_words(text: &str) -> Vec<String> {
     let parts = word_split::parts(text);
     let is_punctuation =
@@ -51,7 +51,7 @@ fn wanted_words(text: &str) -> Vec<String> {
 /// Words of a node, each once, sorted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeWords {
-    /// Words of the name; of a user also those of the e-mail address.
+    /// Words of the name; for a user, also the words of the e-mail address.
     pub name: Vec<String>,
     /// Words of the description, if the node has one that is searched.
     pub notes: Vec<String>,
@@ -91,8 +91,8 @@ impl NodeWords {
         }
     }
 
-    /// Returns a number that almost certainly differs from that of any other words. It is stored, so it is the same on every
-    /// machine and in every version: another hash means another format of index entries.
+    /// Returns a hash of the words, which almost certainly differs from the hash of any other words. It is stored, so it is
+    /// the same on every machine and in every version: another hash means another format of index entries.
     #[must_use]
     pub fn hash(&self) -> i64 {
         let mut sum = Fnv1a::default();
@@ -139,7 +139,7 @@ impl Fnv1a {
 pub struct WordQuery {
     /// The words. A query without words matches nothing.
     pub words: Vec<String>,
-    /// True if each word may be just the start of one.
+    /// True if each word may be just the start of a word of the node.
     pub match_prefixes: bool,
     /// True if only names are searched.
     pub names_only: bool,

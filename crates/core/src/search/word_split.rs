@@ -1,8 +1,8 @@
 //! Cutting and folding of texts into words.
 //!
-//! A word is a run of letters and digits; case, accents and variants of a letter are ignored. A sign that is no letter, digit or
-//! blank is a word of its own, and an emoji sequence is one sign. Scripts without blanks do not show where a word ends: in them
-//! each character is a word, and each pair of neighbours, so that any part of a text is found.
+//! A word is a run of letters and digits; case, accents and variants of a letter are ignored. A sign that is not a letter,
+//! digit or blank is a separate word, and an emoji sequence is one sign. Scripts without blanks do not show where a word
+//! ends: in them each character is a word, and each pair of neighbours, so that any part of a text is found.
 use icu_normalizer::DecomposingNormalizer;
 use icu_properties::props::{ExtendedPictographic, GeneralCategory, GeneralCategoryGroup, Script};
 use icu_properties::{CodePointMapData, CodePointSetData};
@@ -22,9 +22,9 @@ pub(super) enum TextPart {
     Sign(String),
 }
 
-/// Joins emoji to one.
+/// Character that joins emoji into one sign.
 const JOINER: char = '\u{200d}';
-/// Turns a digit, `#` or `*` into a keycap.
+/// Character that turns a digit, `#` or `*` into a keycap.
 const KEYCAP: char = '\u{20e3}';
 
 /// Class of a folded character.

@@ -115,7 +115,7 @@ impl<'a> ChangeBuilder<'a> {
         true
     }
 
-    /// Writes the edges of the links that the linked nodes list.
+    /// Writes the edges of changed links, for links that the linked nodes list.
     fn write_listed_links(&mut self, draft: &Draft) {
         for (rel, before, now) in draft.changed_links() {
             if let Some(gone) = before {

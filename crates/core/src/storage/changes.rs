@@ -20,14 +20,14 @@ pub struct NodeWrite {
 pub enum ListPosition {
     /// The given rank. In a list whose order editors choose, it is the rank that another edge leaves in the same commit.
     Rank(i64),
-    /// Before all others.
+    /// Before all other edges.
     First,
-    /// After all others.
+    /// After all other edges.
     Last,
     /// The rank is one more than the highest one in the list, 1 for the first. An existing edge stays as it is, and no edge to a
     /// removed node is written.
     NextRank,
-    /// The rank is a total: the rank of the existing edge, or 0, plus this. A total is never less than 0.
+    /// The rank is a total: the rank of the existing edge, or 0, plus this number. A total is never less than 0.
     Plus(i64),
     /// Right before the edge from this node.
     Before(Gid),
@@ -50,16 +50,16 @@ pub struct EdgeWrite {
     pub aux: Option<Gid>,
 }
 
-/// A condition that must hold when the changes are applied, besides what their decision read.
+/// A condition that must hold when the changes are applied, besides the reads of their decision.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Guard {
     /// The node is live and still has this version.
     Version(Gid, u64),
     /// The node is live.
     Live(Gid),
-    /// Fewer than this many live nodes have such an edge into this one.
+    /// Fewer than this many live nodes have an edge of this relation into the node.
     Below(Gid, Relation, u64),
-    /// At most this many live nodes have such an edge into this one.
+    /// At most this many live nodes have an edge of this relation into the node.
     AtMost(Gid, Relation, u64),
     /// No edge of this relation leads from the first node to the second.
     Unlinked(Gid, Relation, Gid),
@@ -133,7 +133,7 @@ pub struct NodeContext {
     pub containers: Vec<Gid>,
 }
 
-/// All changes of one request. Either all of them are applied, or none.
+/// All changes of one request. Either all changes are applied, or none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Changes {
     /// User who makes the changes; `None` for the system.
@@ -164,7 +164,7 @@ pub struct Changes {
     pub index_updates: Vec<ValueIndexEntry>,
     /// Changes of nodes, for the journal.
     pub change_records: Vec<ChangeRecord>,
-    /// Entries of the audit log, in addition to those that follow from the change records.
+    /// Entries of the audit log, in addition to the entries that follow from the change records.
     pub audit_entries: Vec<AuditEntry>,
     /// Actor, for the audit log; `None` for the service itself on behalf of [`Changes::actor`].
     pub actor_context: Option<Box<ActorContext>>,

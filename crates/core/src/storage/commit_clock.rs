@@ -8,18 +8,19 @@ use rustc_hash::FxHashMap;
 
 /// Maximum number of milliseconds that instants run ahead of the time of the requests; beyond that, instants are equal.
 const AHEAD_MAX: i64 = 1_000;
-/// A request that is earlier than the one before it by more than this many milliseconds shows that the clock was set back.
+/// Tolerance in milliseconds: a request that is earlier than the request before it by more than this shows that the clock
+/// was set back.
 const SET_BACK: i64 = 60_000;
-/// Number of workspaces at which those whose last instant has passed are forgotten.
+/// Number of workspaces above which the clock forgets workspaces whose last instant has passed.
 const WORKSPACES_KEPT: usize = 1_024;
 
 /// Clock of one writer. Its instants keep the order of the commits:
 ///
-/// - Nodes that searches find have different instants in each workspace: if the request is not later, one millisecond more than
-///   the last one, as long as that is at most a second ahead. So a walk by `created_at`, `modified_at` or `completed_at` that
-///   continues after the last instant skips nothing.
-/// - The time of a commit, which its events have, is never before that of the previous commit, nor before an instant of its
-///   nodes.
+/// - In each workspace, the nodes that searches find have different instants. If a request is not later than the last
+///   instant, its node gets one millisecond more, as long as that is at most a second ahead. So a walk by `created_at`,
+///   `modified_at` or `completed_at` that continues after the last instant skips nothing.
+/// - The time of a commit, which is also the time of its events, is never before the time of the previous commit, nor before
+///   an instant of its nodes.
 ///
 /// It never reads a system clock: the requests give the time.
 #[derive(Clone, Debug)]
@@ -53,8 +54,8 @@ impl CommitClock {
         }
     }
 
-    /// Gives the changes that are committed next their time, and replaces the time of the request in their nodes by the nodes'
-    /// instants.
+    /// Sets the time of the changes that are committed next. In their nodes, replaces the time of the request by the
+    /// instants of the nodes.
     pub fn stamp(&mut self, changes: &mut Changes) {
         let asked = changes.time.millis();
         if asked.saturating_add(SET_BACK) < self.now.max(self.last) {

@@ -1,8 +1,8 @@
 //! The index of custom field values: search compares its keys instead of reading tasks.
 //!
 //! Each commit that writes a value also writes its keys ([`crate::storage::Changes::index_updates`]), so the index is never
-//! behind. A store keeps entries `(field, key, node)`; those of a node and field are replaced as a whole. A cleared value has no
-//! entry, so "is set" means "has an entry".
+//! behind. A store keeps entries `(field, key, node)`; the entries of a node and a field are replaced as a whole. A cleared
+//! value has no entry, so "is set" means "has an entry".
 //!
 //! | Type of field | Keys |
 //! |---|---|

@@ -42,8 +42,9 @@ pub fn field_containers(view: &ReadView, gid: Gid, ty: Type) -> impl Iterator<It
     containers.chain(live).chain(itself)
 }
 
-/// Returns a node's custom fields: those from its containers, in the order of these and of their settings, each once; then those
-/// for which the node only has a value. The view must have the edges from the node to the containers.
+/// Returns a node's custom fields: first the fields of its containers, each once, in the order of the containers and of
+/// their settings; then the fields for which the node only has a value. The view must have the edges from the node to the
+/// containers.
 #[must_use]
 pub fn custom_field_values<'v>(
     view: &ReadView,

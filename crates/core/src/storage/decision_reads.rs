@@ -1,6 +1,6 @@
 //! Reads of a decision: they must still be true when its changes are committed.
 //!
-//! A decision is made on the state after some commit. If no later commit has touched a [key](FactKey) of what was read, the same
+//! A decision is made on the state after some commit. If no later commit has touched a [key](FactKey) of its reads, the same
 //! decision would be made on the newest state, so its changes are applied as if it had been made there, alone. Otherwise the
 //! commit is a conflict, and the caller decides again. So decisions are serializable, whatever they read.
 use crate::model::edge::Seq;
@@ -18,7 +18,7 @@ pub struct DecisionReads {
 }
 
 impl DecisionReads {
-    /// Returns the reads of a decision that has two views.
+    /// Returns the combined reads of a decision that has two views.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.keys.extend(other.keys);
@@ -35,7 +35,7 @@ const KEYS_MAX: usize = 1 << 15;
 /// Log of the keys that the last commits touched.
 #[derive(Clone, Debug)]
 pub struct TouchLog {
-    /// Commit after which all touched keys are known.
+    /// Commit from which on the log is complete: all keys that later commits touched are known.
     floor: Seq,
     /// Last commit.
     seq: Seq,
@@ -65,8 +65,7 @@ impl TouchLog {
         self.seq
     }
 
-    /// Returns true if no commit after the one that a decision saw has touched what it read; false if that is
-    /// unknown.
+    /// Returns true if no commit after the state that a decision saw has touched its reads; false if that is not known.
     #[must_use]
     pub fn holds(&self, reads: &DecisionReads) -> bool {
         let is_later = |key| self.last.get(key).is_some_and(|last| *last > reads.seq);

@@ -24,13 +24,13 @@ enum HashedKind {
 }
 
 impl FactKey {
-    /// Returns the key with a number that was stored.
+    /// Returns the key with a stored number.
     #[must_use]
     pub const fn from_number(number: i64) -> Self {
         Self(number)
     }
 
-    /// Returns the number by which the key is stored.
+    /// Returns the stored number of the key.
     #[must_use]
     pub const fn number(self) -> i64 {
         self.0
@@ -79,14 +79,14 @@ impl FactKey {
         Self::hashed(HashedKind::Viewers, &[], "")
     }
 
-    /// Returns the keys that the write of a node touches.
+    /// Returns the keys that writing a node touches.
     pub fn of_node(node: &Node, is_new: bool) -> impl Iterator<Item = Self> + use<> {
         let listed = node.workspace.filter(|_| is_new);
         let listed = listed.map(|workspace| Self::workspace(workspace, node.ty));
         std::iter::once(Self::node(node.gid)).chain(listed)
     }
 
-    /// Returns the keys that the removal of a node touches, besides the lists that its edges lead into.
+    /// Returns the keys that removing a node touches, besides the keys of the lists that its edges lead into.
     pub fn of_trashed(
         gid: Gid,
         workspace: Option<Gid>,
@@ -98,19 +98,19 @@ impl FactKey {
             .chain(listed)
     }
 
-    /// Returns the keys that the write or the removal of an edge touches.
+    /// Returns the keys that writing or removing an edge touches.
     #[must_use]
     pub fn of_edge(src: Gid, rel: Relation, dst: Gid) -> [Self; 2] {
         [Self::node(src), Self::list(dst, rel)]
     }
 
-    /// Returns the keys that the values of a custom field touch when they are written.
+    /// Returns the keys that writing a node's values of a custom field touches.
     #[must_use]
     pub fn of_values(node: Gid, field: Gid) -> [Self; 2] {
         [Self::node(node), Self::values(field)]
     }
 
-    /// Returns the keys that an index entry touches when it is written.
+    /// Returns the keys that writing an index entry touches.
     #[must_use]
     pub fn of_entry(entry: &IndexEntry) -> [Self; 2] {
         let entries = Self::entries(entry.workspace, entry.ty);

@@ -26,7 +26,7 @@ pub enum NodeRef {
         /// External id.
         id: String,
     },
-    /// The node to which another one links.
+    /// The node that another node links to.
     Linked {
         /// Reference to the other node.
         node: Box<NodeRef>,
@@ -42,13 +42,13 @@ pub enum LinkSelector {
     FirstEdge(Relation),
     /// The gid stored under a key.
     Key(&'static str),
-    /// The workspace that it belongs to.
+    /// The workspace of the node.
     Workspace,
-    /// The auxiliary node of its edge to that node.
+    /// The auxiliary node of the node's edge to that other node.
     Aux(Relation, Gid),
-    /// The source of the edge into it with this rank.
+    /// The source of the edge into the node that has this rank.
     Rank(Relation, i64),
-    /// The source of the edge into it at this index of its list.
+    /// The source of the edge at this index of the list into the node.
     Nth(Relation, usize),
 }
 

@@ -128,15 +128,15 @@ pub enum RowFilter {
     Linked(Relation, Gid),
     /// The node links to the node of a parameter.
     LinksTo(LinkFilter),
-    /// The day stored under a key is this one or a later one.
+    /// The day stored under a key is this day or a later one.
     DayFrom(&'static str, Date),
-    /// The day stored under a key is this one or an earlier one.
+    /// The day stored under a key is this day or an earlier one.
     DayUntil(&'static str, Date),
     /// The value stored under a key, or its default, is one of these, as JSON.
     OneOf {
         /// The key.
         key: &'static str,
-        /// Value of nodes without one.
+        /// Value that counts for nodes without a stored value.
         default: &'static str,
         /// The values.
         values: Vec<String>,
@@ -165,7 +165,7 @@ pub enum RowLink {
     Key(&'static str),
     /// The node is the workspace of the row.
     Workspace,
-    /// The node stored under the key has an edge of the relation to the node.
+    /// The row stores the gid of another node under this key, and that other node has an edge of the relation to the node.
     Through(&'static str, Relation),
     /// An edge of this relation leads from the row to the node, or the other way round.
     Edge(Relation, Direction),
@@ -178,7 +178,7 @@ pub struct PageQuery {
     pub source: ListSource,
     /// Conditions on the rows.
     pub filters: Vec<RowFilter>,
-    /// Keyset of the last row of the page before.
+    /// Keyset of the last row of the previous page.
     pub after: Option<Vec<i64>>,
     /// Maximum number of rows to return.
     pub limit: usize,
@@ -214,7 +214,7 @@ impl PageQuery {
 pub struct PageRows {
     /// Gids of the nodes, in order.
     pub gids: Vec<Gid>,
-    /// Keyset at which the next page starts, if there is one.
+    /// Keyset after which the next page starts, if there is one.
     pub next: Option<Vec<i64>>,
     /// Bound of the walk, a commit sequence number.
     pub max_seq: Seq,

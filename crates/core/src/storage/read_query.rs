@@ -20,20 +20,20 @@ pub mod alias {
     pub fn email(address: &str) -> String {
         format!("email:{}", email_address::normalize_address(address))
     }
-    /// Returns the alias of a custom field with this prefix of automatic ids, in any case; the error for a taken one is
+    /// Returns the alias of a custom field with this prefix of automatic ids, in any case. If it is taken, the error is
     /// `id_prefix: Already taken: ...`.
     #[must_use]
     pub fn id_prefix(workspace: Gid, prefix: &str) -> String {
         let prefix = prefix.to_ascii_uppercase();
         format!("id_prefix:{prefix} (in workspace {workspace})")
     }
-    /// Returns the alias of a task with this external id of an app; the error for a taken one is `external: Already
-    /// taken: ...`. Different ids have different aliases, since the part before the id has a fixed form.
+    /// Returns the alias of a task with this external id of an app. If it is taken, the error is `external: Already taken:
+    /// ...`. Different ids have different aliases, since the part before the id has a fixed form.
     #[must_use]
     pub fn external(app: u64, workspace: Gid, id: &str) -> String {
         format!("external:{id} (of app {app} in workspace {workspace})")
     }
-    /// Returns the alias of the rate of a user on a project; the error for a taken one is `resource: Already taken: ...`.
+    /// Returns the alias of the rate of a user on a project. If it is taken, the error is `resource: Already taken: ...`.
     #[must_use]
     pub fn rate(project: Gid, user: Gid) -> String {
         format!("resource:{user} (on project {project})")
@@ -94,11 +94,11 @@ pub struct EdgesOnDays {
 pub struct ReadQuery {
     /// User or service account of the request.
     pub viewer: ViewerKey,
-    /// App whose token the request has, if there is one.
+    /// App of the request's token, if the token belongs to one.
     pub app: Option<u64>,
     /// The only workspaces that the request reaches; `None` for all of the viewer's.
     pub allowed_workspaces: Option<Arc<[u64]>>,
-    /// Nodes, with the viewer's level on each.
+    /// Nodes to load, with the viewer's level on each.
     pub node_refs: Vec<NodeRef>,
     /// For rules: edges from the node references (by index).
     pub out: Vec<(usize, Relation)>,
@@ -112,7 +112,7 @@ pub struct ReadQuery {
     pub ancestors: Vec<usize>,
     /// For rules: the number of levels of subtasks below these node references.
     pub heights: Vec<usize>,
-    /// For rules: the nodes that edges of a relation lead to from these node references (by index), one after the other.
+    /// For rules: all nodes that can be reached from these node references (by index) along edges of a relation.
     pub reachable: Vec<(usize, Relation)>,
     /// For rules: the number of live nodes with an edge of a relation into these node references (by index).
     pub counts: Vec<(usize, Relation)>,
@@ -120,9 +120,9 @@ pub struct ReadQuery {
     pub custom_fields_of: Vec<usize>,
     /// A page of a list.
     pub page: Option<PageQuery>,
-    /// Conditions that rows of the page must match; the others are read and left out.
+    /// Conditions that rows of the page must match; other rows are read, but left out.
     pub row_query: Option<SearchQuery>,
-    /// Search with the matches as rows of the page; instead of `page`.
+    /// Search whose matches are the rows of the page; used instead of `page`.
     pub search: Option<Search>,
     /// Plan to follow from the rows of the page.
     pub page_plan: Option<Arc<Plan>>,
@@ -130,8 +130,8 @@ pub struct ReadQuery {
     pub plans: Vec<(usize, Arc<Plan>)>,
     /// Nodes that are not in the store, such as events, with the plans to follow from them. The viewer may see them.
     pub external_nodes: Vec<(Arc<Node>, Arc<Plan>)>,
-    /// Commit that the view must show, if any state from that commit on is acceptable. A store that knows that state may then
-    /// answer without looking for later commits; other stores show the last state, as always.
+    /// Earliest commit that the view must show, if the last state is not required. A store that already knows such a state
+    /// may answer from it without looking for later commits; other stores show the last state, as always.
     pub min_seq: Option<Seq>,
     /// True if the view lists the keys of its reads ([`ReadView::reads`](super::ReadView::reads)), for a decision.
     pub tracks_reads: bool,
@@ -201,15 +201,15 @@ impl ReadQuery {
         self.out.push((at, rel));
         self
     }
-    /// Adds the incoming edges of a node: the first ones of a relation that end there, in list order.
+    /// Adds the first incoming edges of a relation at a node, in list order.
     #[must_use]
     pub fn incoming_edges(mut self, node: impl Into<NodeRef>, rel: Relation, limit: usize) -> Self {
         let at = self.add_ref(node);
         self.incoming_edges.push((at, rel, limit));
         self
     }
-    /// Adds the first edges of a relation that end at a node, with their sources, for the days between two days of another node,
-    /// stored under these keys.
+    /// Adds the first edges of a relation into a node, with their sources: the edges whose ranks are days between the two
+    /// days that another node stores under these keys.
     #[must_use]
     pub fn on_days(
         mut self,
@@ -240,7 +240,7 @@ impl ReadQuery {
         self.linked.push((a, rel, b));
         self
     }
-    /// Adds the edges of a relation that start at a node, and at the nodes that these lead to.
+    /// Adds the edges of a relation that start at a node, and at all nodes that can be reached along such edges.
     #[must_use]
     pub fn reachable(mut self, node: impl Into<NodeRef>, rel: Relation) -> Self {
         let at = self.add_ref(node);

@@ -10,7 +10,7 @@ use crate::model::registry::Relation;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Reason why an edge is refused that might close a ring.
+/// Reason for refusing an edge that might close a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ring {
     /// It closes a ring.
@@ -24,11 +24,11 @@ pub enum Ring {
 pub struct ReadView {
     /// User or service account of the request.
     pub viewer: Arc<Viewer>,
-    /// App whose token the request has.
+    /// App of the request's token.
     pub app: Option<u64>,
     /// Last commit that the snapshot shows.
     pub seq: Seq,
-    /// Each of [`ReadQuery::node_refs`](super::ReadQuery::node_refs) with the live node that it names.
+    /// References of [`ReadQuery::node_refs`](super::ReadQuery::node_refs), each with the live node that it names.
     pub resolved_refs: Vec<(NodeRef, Option<Gid>)>,
     /// Keys of everything that was read, if the query asked for them.
     pub reads: Vec<FactKey>,
@@ -46,14 +46,14 @@ pub struct ReadView {
     pub(crate) counts: FxHashMap<(Gid, Relation), u64>,
     /// Progress of goals, from 0 to 1.
     pub(crate) progress: FxHashMap<Gid, f64>,
-    /// Edges between two nodes each, looked up one by one.
+    /// Edges that were looked up one by one, each by its two nodes.
     pub(crate) singles: FxHashMap<(Gid, Relation, Gid), Option<Edge>>,
     /// Nodes from which the edges of a relation were followed.
     pub(crate) followed: Vec<(Gid, Relation)>,
     pub(crate) heights: FxHashMap<Gid, usize>,
     /// Persons who replaced removed users, by the gids of the users.
     pub(crate) heirs: FxHashMap<Gid, Gid>,
-    /// Reads of a decision that the view does not answer; `None` outside a decision, where they find nothing.
+    /// Reads of a decision that the view does not answer. `None` outside a decision: such reads then simply find nothing.
     pub(crate) unanswered: Option<UnansweredReads>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct EdgeBand {
     pub(crate) heads: bool,
 }
 
-/// Number of edges in the usual read of one record.
+/// Number of edges in a typical read of one record.
 const EDGES_USUAL: usize = 64;
 
 /// Returns a map with room for the nodes of one record, so that it does not grow step by step.
@@ -103,12 +103,12 @@ impl ReadView {
             unanswered: None,
         }
     }
-    /// Decides on the view. Where the decision asks for something that was not loaded, it is answered as if that did not
-    /// exist, so its outcome means nothing then.
+    /// Makes a decision on the view. If the decision reads data that was not loaded, it continues as if the data did not
+    /// exist, and its outcome is dropped.
     ///
     /// # Errors
-    /// Returns the reads that the view does not answer: a query that is [extended](super::ReadQuery::extend) by them gets
-    /// the decision further.
+    /// Returns the reads that the view does not answer. With a query that is [extended](super::ReadQuery::extend) by them,
+    /// the decision gets further.
     pub fn decide<D>(
         &mut self,
         decision: impl FnOnce(&Self) -> D,
@@ -211,7 +211,8 @@ impl ReadView {
         let band = self.out.get(&gid);
         band.is_some_and(|band| band.lo <= rel && rel <= band.hi)
     }
-    /// Returns the range of these edges; edges that are loaded later come after them.
+    /// Returns the range of the edges of a relation from a node, among all loaded edges; edges that are loaded later come
+    /// after it.
     pub(crate) fn span(&self, gid: Gid, rel: Relation) -> std::ops::Range<usize> {
         let Some(band) = self.out.get(&gid) else {
             return 0..0;
@@ -247,8 +248,8 @@ impl ReadView {
         self.note(&[source, target], UnansweredRead::Edge(source, rel, target));
         None
     }
-    /// Returns the nodes that edges of a relation lead to from a node, itself included, each once; `None` if they are too many to
-    /// be all loaded.
+    /// Returns the nodes that can be reached from a node along edges of a relation, each once, including the node itself;
+    /// `None` if there were too many to load all of them.
     #[must_use]
     pub fn reached(&self, from: Gid, rel: Relation) -> Option<Vec<Gid>> {
         if !self.followed.contains(&(from, rel)) {
@@ -298,7 +299,7 @@ impl ReadView {
             0
         })
     }
-    /// Adds a node with its level, as tests of rules do by hand.
+    /// Adds a node with its level, for tests of rules.
     #[must_use]
     pub fn with_node(mut self, node: Node, level: Level) -> Self {
         self.resolved_refs
@@ -307,7 +308,7 @@ impl ReadView {
         self.nodes.insert(node.gid, Arc::new(node));
         self
     }
-    /// Adds edges from a node, as tests of rules do by hand.
+    /// Adds edges from a node, for tests of rules.
     #[must_use]
     pub fn with_links(mut self, gid: Gid, mut edges: Vec<Edge>) -> Self {
         edges.extend(self.out.get(&gid).into_iter().flat_map(|b| {
@@ -332,7 +333,7 @@ impl ReadView {
         );
         self
     }
-    /// Adds edges into a node in list order, as tests of rules do by hand.
+    /// Adds edges into a node in list order, for tests of rules.
     #[must_use]
     pub fn with_sources(mut self, gid: Gid, rel: Relation, edges: &[Edge]) -> Self {
         let start = self.edges.len() as u32;

@@ -65,7 +65,7 @@ pub struct PrefixList<'w> {
     pub prefix: &'w str,
     /// True if only words of names are searched.
     pub names: bool,
-    /// Maximum number of rows to read, those of other words included.
+    /// Maximum number of rows to read, including rows of parts that are not searched.
     pub limit: usize,
 }
 
@@ -136,7 +136,7 @@ pub trait Snapshot {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError>;
-    /// Visits nodes with such an edge into `dst`, live or not, at most `limit`, in no order.
+    /// Visits nodes, live or not, with an edge of a relation into `dst`: at most `limit`, in no order.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -183,7 +183,7 @@ pub trait Snapshot {
         rel: Relation,
         before: (i64, i64),
     ) -> Result<Option<Edge>, GraphStoreError>;
-    /// Returns the number of live nodes with such an edge into `dst`.
+    /// Returns the number of live nodes with an edge of a relation into `dst`.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -232,8 +232,7 @@ pub trait Snapshot {
         ty: Type,
         gid: Gid,
     ) -> Result<Option<IndexEntry>, GraphStoreError>;
-    /// Visits those of some nodes that are of a type, in a workspace and have an index entry, each with the time of its last
-    /// change.
+    /// Visits the given nodes that have an index entry of a type in a workspace, each with the time of its last change.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -307,7 +306,7 @@ pub trait Snapshot {
 
 /// A state that is being changed. Reads see the writes before them. All writes are lost unless the whole transaction succeeds.
 pub trait Transaction: Snapshot {
-    /// Writes a node, new or next version. `seq` is the commit.
+    /// Writes a new node, or the next version of one. `seq` is the number of the commit.
     ///
     /// # Errors
     /// Returns an error if the store fails; the same holds for every method.
@@ -317,17 +316,17 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// Returns an error if the store fails.
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError>;
-    /// Writes an edge; one with the same source, relation and target is replaced.
+    /// Writes an edge; an edge with the same source, relation and target is replaced.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError>;
-    /// Removes an edge; false if it did not exist.
+    /// Removes an edge; returns false if it did not exist.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError>;
-    /// Gives an alias to a node; [`GraphStoreError::AliasTaken`] if another node has it.
+    /// Gives an alias to a node; fails with [`GraphStoreError::AliasTaken`] if another node has it.
     ///
     /// # Errors
     /// Returns an error if the alias is taken, or the store fails.
@@ -358,12 +357,12 @@ pub trait Transaction: Snapshot {
         entry: &IndexEntry,
         text: &NodeWords,
     ) -> Result<(), GraphStoreError>;
-    /// Appends to the journal.
+    /// Appends an entry to the journal.
     ///
     /// # Errors
     /// Returns an error if the store fails.
     fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError>;
-    /// Appends to the audit log, [after](AuditRow::appended_after) its last row.
+    /// Appends a row to the audit log, [after](AuditRow::appended_after) its last row.
     ///
     /// # Errors
     /// Returns an error if the store fails.
@@ -375,7 +374,7 @@ pub trait Transaction: Snapshot {
     fn app_name(&mut self, _app: u64) -> Result<Option<String>, GraphStoreError> {
         Ok(None)
     }
-    /// Returns true if no commit since the one that a decision saw has touched what it read; false if that is not known.
+    /// Returns true if no commit after the state that a decision saw has touched its reads; false if that is not known.
     ///
     /// # Errors
     /// Returns an error if the store fails.

@@ -1,10 +1,10 @@
-//! Unanswered reads: what a decision asked of its view, and the query had not.
+//! Unanswered reads: reads of a decision that its query did not request.
 use super::{NodeRef, ReadQuery};
 use crate::model::gid::Gid;
 use crate::model::registry::Relation;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Most edges into a node that are read for a decision whose query did not ask for them.
+/// Maximum number of edges into a node that are read for a decision whose query did not request them.
 const EDGES_MAX: usize = 1_000;
 
 /// Read of a decision that its view does not answer.
@@ -20,7 +20,7 @@ pub enum UnansweredRead {
     Edge(Gid, Relation, Gid),
     /// The number of live nodes with an edge of a relation into a node.
     Count(Gid, Relation),
-    /// Nodes that edges of a relation lead to from a node, one after the other.
+    /// Nodes that can be reached from a node along edges of a relation.
     Reachable(Gid, Relation),
     /// The number of levels of subtasks below a node.
     SubtaskDepth(Gid),
@@ -46,7 +46,7 @@ impl UnansweredReads {
 }
 
 impl ReadQuery {
-    /// Adds what a decision asked for and the query did not.
+    /// Adds reads of a decision that the query did not request.
     pub fn extend(&mut self, reads: Vec<UnansweredRead>) {
         for read in reads {
             match read {

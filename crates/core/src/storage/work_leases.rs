@@ -40,7 +40,7 @@ impl SharedWork {
 /// Lease of this node on some work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkLease {
-    /// Epoch: it changes whenever another node had the lease in between.
+    /// Epoch of the lease, which changes whenever another node had the lease in between.
     pub epoch: u64,
     /// End of the lease by this machine's monotonic clock, counted from before the request to the store. `None`: it never ends,
     /// because only this process uses the store.
@@ -63,15 +63,15 @@ impl WorkLease {
 
 /// Port: leases on shared work, by the time of the store.
 ///
-/// A lease avoids doing work twice. It does not make a late holder harmless: each write of such work is conditional on the state
-/// with which the work began.
+/// A lease avoids doing work twice. It does not make a late holder harmless: each write of such work is conditional on the
+/// state at the start of the work.
 #[async_trait]
 pub trait WorkLeases: Send + Sync {
     /// Takes or renews the lease on some work, at an instant of this machine's monotonic clock. Returns `None` while another node
     /// holds it.
     ///
     /// # Errors
-    /// Fails if the store fails; a lease that is held then still ends at its time.
+    /// Fails if the store fails; a lease that this node holds still ends at its time.
     async fn acquire(
         &self,
         work: SharedWork,
@@ -85,7 +85,7 @@ pub trait WorkLeases: Send + Sync {
     async fn release(&self, work: SharedWork) -> Result<(), GraphStoreError>;
 }
 
-/// Leases of the only process that uses the store: it always holds all of them, at no cost.
+/// Leases of the only process that uses the store: it always holds all leases, at no cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PermanentLeases;
 

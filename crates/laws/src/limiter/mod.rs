@@ -26,7 +26,7 @@ use generators::Generator;
 use rules::{Fault, JudgedRun};
 use scenario::{Scenario, Step, TakenStep};
 
-/// Way in which a law judges a scenario.
+/// Method by which a law judges a scenario.
 enum Judgement {
     /// The answers of one run obey a rule.
     Rule(fn(&JudgedRun<'_>) -> Option<Fault>),

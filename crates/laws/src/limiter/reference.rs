@@ -1,11 +1,11 @@
-//! The limiter by which the laws are defined, which lists every admitted request, and its broken variants.
+//! The limiter that defines the laws, with a list of every admitted request, and its broken variants.
 
 use std::collections::BTreeMap;
 
 use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup, LimiterSubject};
 use crate::SubjectError;
 
-/// Limiter with all abilities that searches lists. It obeys every law, or deliberately breaks one.
+/// Limiter that has all abilities and searches plain lists. It obeys every law, or deliberately breaks one.
 #[derive(Debug)]
 pub struct ReferenceLimiter {
     profile: LimiterProfile,

@@ -68,8 +68,8 @@ impl JudgedRun<'_> {
         None
     }
 
-    /// Returns each refusal whose stated wait, optionally minus one unit, passed before the same request was repeated, with
-    /// whether that was admitted.
+    /// Returns each repetition of a refused request after the stated wait, optionally minus one unit, has passed: its
+    /// position, the wait, and whether it was admitted.
     fn retries(&self, less: bool) -> impl Iterator<Item = (usize, u64, bool)> {
         self.taken
             .windows(3)

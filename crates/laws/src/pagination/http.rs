@@ -63,7 +63,7 @@ impl HttpList {
     /// Reads a configuration (TOML).
     ///
     /// # Errors
-    /// Fails if the text is not a valid configuration, and names the wrong entry.
+    /// Fails if the text is not a valid configuration; the error names the wrong entry.
     pub fn from_toml(text: &str) -> Result<Self, SubjectError> {
         let settings: Settings = toml::from_str(text)
             .map_err(|error| SubjectError(format!("the configuration: {error}")))?;
@@ -146,7 +146,7 @@ impl HttpList {
         reply
     }
 
-    /// Returns the request of a page: the template with its parameters, without those that have no value.
+    /// Returns the request of a page: the template with its parameters filled in, without parameters that have no value.
     fn page_request(&self, page: &PageRequest) -> Result<HttpRequest, SubjectError> {
         let mut request = HttpRequest::parse(&self.settings.list)?;
         let (path, query) = request.url.split_once('?').unwrap_or((&request.url, ""));

@@ -1,4 +1,4 @@
-//! The list by which the laws are defined, in memory, and its broken variants.
+//! The list in memory that defines the laws, and its broken variants.
 
 use std::collections::HashSet;
 

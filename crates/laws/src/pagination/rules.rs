@@ -29,7 +29,7 @@ impl Scene<'_> {
     fn limit(&mut self) -> u32 {
         let rows = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let most = rows.clamp(1, self.list.profile().max_limit.max(1));
-        // Few pages if a list is long.
+        // Long lists get higher limits, so that there are few pages.
         let least = (rows / 12).clamp(1, most);
         self.random.u32(least..=most)
     }

@@ -1,4 +1,4 @@
-//! The receiver by which the laws are defined, and its broken variants.
+//! The receiver that defines the laws, and its broken variants.
 
 use std::time::Duration;
 

@@ -110,7 +110,7 @@ pub(crate) fn table(findings: &[Finding]) -> String {
 
 /// Limiter of rates alone.
 trait Limits: Default {
-    /// Counts a request of some weight, at most the quota and above 0; or returns how long to wait.
+    /// Counts a request with a weight from 1 to the quota, or returns how long to wait.
     fn check(
         &mut self,
         key: LimitKey,

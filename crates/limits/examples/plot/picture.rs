@@ -8,7 +8,7 @@ use workgraph_limits::laws::{LawLimiter, LawRequest, LawSettings, RateQuota, Req
 const MINUTES: u64 = 5;
 const QUOTA: u32 = 150;
 
-/// Most requests that a client can get admitted.
+/// Maximum number of admitted requests of a client.
 const MOST: u64 = MINUTES * QUOTA as u64;
 
 /// The drawing area, in pixels.
@@ -83,7 +83,7 @@ pub(crate) fn svg() -> String {
             "<path d=\"{path}H{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"{}/>\
              <text x=\"{}\" y=\"{}\" fill=\"{colour}\">{name}:<tspan x=\"{}\" dy=\"16\">{total} admitted</tspan></text>",
             LEFT + WIDTH,
-            // The last two lie upon each other.
+            // The last two curves overlap.
             if number == 3 {
                 " stroke-dasharray=\"6 6\""
             } else {

@@ -1,8 +1,8 @@
 //! Laws of limiters, as functions over any limiter: each one sends generated traffic to it on a virtual clock and
 //! returns a readable counterexample.
 //!
-//! [`LAWS`] is the list; [`LimiterLaw::check`] runs one. [`ReferenceLimiter`] is the naive limiter by which the laws are
-//! defined, [`MutantLimiter`] contains the broken limiters that show that each law can fail.
+//! [`LAWS`] is the list; [`LimiterLaw::check`] runs one. [`ReferenceLimiter`] is the naive limiter that defines the laws;
+//! [`MutantLimiter`] contains broken limiters, which show that each law can fail.
 
 mod differential;
 mod harness;

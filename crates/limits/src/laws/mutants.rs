@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use super::harness::key;
 use super::{AdmissionTicket, ReferenceLimiter, TestedLimiter};
 
-/// Limiter that breaks the law for which it is named. It shows that the law can fail.
+/// Limiter that breaks the law that it is named after. It shows that the law can fail.
 #[derive(Debug)]
 pub struct MutantLimiter {
     law: &'static str,

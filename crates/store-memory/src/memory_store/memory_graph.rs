@@ -55,7 +55,7 @@ pub(super) enum Undo {
     Alias(String, Option<Gid>),
     Values((Gid, Gid), Option<BTreeSet<IndexKey>>),
     Entry(Gid, Option<(IndexEntry, NodeWords)>),
-    /// With the number of touched keys before it.
+    /// An appended entry, with the number of touched keys before it.
     Append(usize),
     Record,
 }
@@ -89,7 +89,7 @@ impl MemoryGraph {
         }
     }
 
-    /// Replaces, inserts or removes an edge; returns the one before.
+    /// Replaces, inserts or removes an edge; returns the previous edge.
     fn swap_edge(&mut self, key: (Gid, Relation, Gid), edge: Option<Edge>) -> Option<Edge> {
         let old = match edge {
             Some(edge) => self.edges.insert(key, edge),

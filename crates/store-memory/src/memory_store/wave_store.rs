@@ -26,7 +26,7 @@ use workgraph_core::{Viewer, engine};
 /// Guesses that begin a load or commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum WaveGuesses {
-    /// Those of the engine.
+    /// The guesses of the engine.
     #[default]
     Usual,
     /// No guesses: the first attempt has no facts.
@@ -44,15 +44,15 @@ pub enum WaveFault {
     Credulous,
     /// Edges are not written.
     LostEdges,
-    /// Writes that were computed from old facts are made, although what was read has changed.
+    /// Writes that were computed from old facts are made although commits have touched these facts since.
     NotValidated,
-    /// The keys of lists, aliases and indexes are missing among the touched ones.
+    /// The touched keys lack those of lists, aliases and indexes.
     UntouchedLists,
-    /// The cache does not learn what was touched.
+    /// The cache does not learn which keys were touched.
     StaleCache,
     /// The cache learns what commits wrote, but not their edges.
     CacheWithoutEdges,
-    /// Pending commits are known without their edges.
+    /// Answers from pending commits lack their edges.
     PendingWithoutEdges,
 }
 
@@ -65,7 +65,8 @@ pub struct WaveOptions {
     pub lag: usize,
     /// Bytes of the cache of answers; 0 for none.
     pub cache_bytes: usize,
-    /// Number of commits that are pending before the cache learns of them, as if each became durable only after that many others.
+    /// Number of commits that stay pending before the cache learns of them, as if each became durable only after that many
+    /// further commits.
     pub pending: usize,
     /// Fault, if any.
     pub fault: Option<WaveFault>,
@@ -105,7 +106,7 @@ struct WaveState {
     cache: Option<FactCache>,
     /// Commits that the cache has not learned of.
     pending: PendingCommits,
-    /// The last commit of each of their groups.
+    /// The last commit of each group of pending commits.
     pending_groups: VecDeque<Seq>,
     /// Size of the cache in bytes, if it differs from the options.
     cache_bytes: Option<usize>,
@@ -135,7 +136,7 @@ impl WaveStore {
         }
     }
 
-    /// Returns the store inside.
+    /// Returns the inner store.
     #[must_use]
     pub fn store(&self) -> &MemoryStore {
         &self.store
@@ -371,7 +372,8 @@ impl WaveStore {
         Ok(())
     }
 
-    /// Invalidates in the cache what the commits up to `seq` have touched. In a database this is part of the first wave.
+    /// Invalidates the cached answers that the commits up to `seq` have touched. In a database this is part of the first
+    /// wave.
     fn invalidate_cache(&self, seq: Seq, state: &mut WaveState) {
         let bytes = state.cache_bytes.unwrap_or(self.options.cache_bytes);
         if bytes == 0 {
@@ -442,7 +444,7 @@ impl GraphStoreWrapper for WaveStore {
     }
 }
 
-/// Adds answers from the cache to facts, and returns the other reads.
+/// Adds answers from the cache to facts, and returns the reads without a cached answer.
 fn fill(
     facts: &mut Facts,
     reads: Vec<GraphRead>,

@@ -141,7 +141,7 @@ fn node(row: &Row) -> Stored<Node> {
 }
 
 impl PostgresStore {
-    /// Returns a handle on the same store that records all acts through it as this actor's, at this time.
+    /// Returns a handle on the same store whose acts are recorded under this actor, at this time.
     #[must_use]
     pub fn as_actor(&self, acting: ActorContext, at: SystemTime) -> Self {
         let mut handle = self.clone();
@@ -149,7 +149,7 @@ impl PostgresStore {
         handle
     }
 
-    /// Records a failed sign-in as a user.
+    /// Records a failed attempt to sign in as a user.
     ///
     /// # Errors
     /// Fails if the store fails.

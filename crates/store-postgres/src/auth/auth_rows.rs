@@ -73,8 +73,7 @@ fn redirects(row: &Row, at: usize) -> Stored<Vec<RedirectUri>> {
     all.map_err(|_| not_a(at, "list of redirect URLs"))
 }
 
-/// Returns the joined value that begins at a column with a number, or `None` if that is null: then there is no such
-/// row.
+/// Returns the joined value that begins at a column with a number; `None` if the column is null, because no row was joined.
 fn joined<T>(
     row: &Row,
     from: usize,
@@ -156,7 +155,7 @@ pub(crate) fn stored_tier(tier: Tier) -> i16 {
     i16::from(tier.number())
 }
 
-/// Returns the account whose tier and switch are in these two columns.
+/// Returns the account of a user, with the tier in column `at` and the disabled flag in the next column.
 pub(crate) fn account(row: &Row, user: u64, at: usize) -> Stored<Account> {
     let tier = u8::try_from(get::<i16>(row, at)?).map_err(|_| not_a(at, "tier"))?;
     Ok(Account {

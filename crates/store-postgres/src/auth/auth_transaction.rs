@@ -13,7 +13,7 @@ use tokio_postgres::Row;
 use workgraph_auth::AuthStoreError;
 use workgraph_auth::rules::{AuditedAct, AuthDecision, AuthWrite};
 
-/// Transaction of the store of tokens on a connection of its own. It begins with the first statements that it sends.
+/// Transaction of the store of tokens on a separate connection. It begins with the first statements that it sends.
 #[derive(Debug)]
 pub(crate) struct AuthTransaction {
     database: Database,
@@ -176,7 +176,7 @@ impl AuthTransaction {
 
     async fn commit(&mut self, by: &HandleActor) -> Result<(), AuthStoreError> {
         let attempt = WriteAttempt::new()?;
-        // With audit rows: their data, the end of the log, the rows.
+        // With audit rows there are three trips: for their data, for the end of the log, and for the rows.
         let trips = if self.acts.is_empty() { 1 } else { 3 };
         self.database.count_statements(trips);
         let connection = self.connection()?;
@@ -206,8 +206,8 @@ impl AuthTransaction {
     }
 }
 
-/// Converts the error of writes. If two accounts take each other's address at the same time, they wait for each other, and the
-/// database refuses one of them.
+/// Converts the error of writes. If two accounts take each other's address at the same time, they wait for each other, and
+/// the database refuses one of the two writes.
 fn refused(writes: &[AuthWrite], error: DatabaseError) -> AuthStoreError {
     let has_login = || {
         let mut writes = writes.iter();

@@ -78,7 +78,8 @@ pub(super) async fn keep_code(
     tx.apply(rules::keep_code(context, code)?).await
 }
 
-/// Stores the consent of a user. Its account is locked, so no other transaction creates or ends an authorization of the user.
+/// Stores the consent of a user. The user's account is locked, so no other transaction creates or ends an authorization of
+/// the user.
 pub(super) async fn keep_consent(
     tx: &mut AuthTransaction,
     consent: ConsentRecord,

@@ -91,7 +91,7 @@ macro_rules! orphaned_hooks {
                 AND t.revoked_at IS NULL AND g.revoked_at IS NULL)"
     };
 }
-// The deletion of webhooks, and their new revision if there were any.
+// Deletes webhooks, and raises their revision if there were any.
 macro_rules! drop_hooks {
     ($($condition:expr),*) => {
         concat!(
@@ -107,7 +107,7 @@ pub(super) const TOKENS_OF_USER: &str = token!("", "", " WHERE t.user = $1 ORDER
 pub(super) const INSERT_TOKEN: &str = "INSERT INTO token (id, digest, kind, \"user\", app, \"authorization\", \
     workspace, scopes, description, created_at, expires_at, revoked_at, last_used_at, refresh) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-/// Without its token context.
+/// Token without its token context.
 pub(super) const STORED_TOKEN: &str =
     concat!("SELECT ", token_cols!("t"), " FROM token t WHERE t.id = $1");
 pub(super) const LIVE_TOKENS_OF: &str = concat!(
@@ -120,7 +120,8 @@ pub(super) const REVOKE_TOKEN: &str =
 pub(super) const REVOKE_TOKENS_OF: &str = "WITH own AS MATERIALIZED (SELECT id FROM token o \
         WHERE o.user = $1 AND o.revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE) \
     UPDATE token t SET revoked_at = $2 FROM own WHERE t.id = own.id";
-/// The latest of the times given for each token, if it is later than the stored one. Tokens are locked in the order of their ids.
+/// Stores the latest time given for each token, if it is later than the stored time. Tokens are locked in the order of their
+/// ids.
 pub(super) const RECORD_USES: &str = "WITH used AS (SELECT id, max(at) AS at \
         FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) GROUP BY id), \
     locked AS MATERIALIZED (SELECT o.id, used.at FROM token o JOIN used ON used.id = o.id \
@@ -133,7 +134,7 @@ pub(crate) const LOCK_ACCOUNT: &str =
     "SELECT tier, disabled FROM account WHERE \"user\" = $1 FOR NO KEY UPDATE";
 pub(super) const LOCK_ACCOUNT_OF_TOKEN: &str = "SELECT tier, disabled FROM account \
     WHERE \"user\" = (SELECT t.user FROM token t WHERE t.id = $1) FOR NO KEY UPDATE";
-/// Returns a row if there was no account. From then on it exists, so that it can be locked.
+/// Creates an account, so that it can be locked; returns a row if there was none.
 pub(super) const CREATE_ACCOUNT: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, $2, $3) \
     ON CONFLICT (\"user\") DO NOTHING RETURNING 1";
 pub(super) const SET_TIER: &str = "INSERT INTO account (\"user\", tier, disabled) VALUES ($1, $2, FALSE) \
@@ -169,7 +170,7 @@ pub(super) const LIVE_AUTHORIZATION: &str = concat!(
     grant_cols!(),
     " FROM \"authorization\" g WHERE g.user = $1 AND g.app = $2 AND g.revoked_at IS NULL"
 );
-/// With the name of its app.
+/// Authorization with the name of its app.
 pub(super) const AUTHORIZATION_BY_ID: &str = concat!(
     "SELECT ",
     grant_cols!(),
@@ -247,7 +248,7 @@ pub(super) const PUT_LOGIN_ATTEMPTS: &str =
     "UPDATE strikes SET count = $2, last_at = $3 WHERE key = $1";
 pub(super) const DELETE_LOGIN_ATTEMPTS: &str = "DELETE FROM strikes WHERE key = $1";
 
-// At most this many at once, and none that another transaction has locked.
+// Deletes a limited number of rows at once, and skips rows that another transaction has locked.
 macro_rules! sweep {
     ($table:literal, $key:literal, $condition:literal) => {
         concat!(

@@ -1,6 +1,6 @@
 //! Problems that a check found.
 
-/// Maximum number of problems that are listed; more are only counted.
+/// Maximum number of problems that are listed; further ones are only counted.
 const NAMED: usize = 100;
 
 /// Problems found so far.

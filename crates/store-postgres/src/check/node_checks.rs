@@ -18,7 +18,7 @@ use workgraph_core::storage::GraphStoreError;
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::Snapshot;
 
-/// Nodes that are read at once.
+/// Number of nodes that are read at once.
 const CHUNK: i64 = 1_000;
 
 const NODES: &str = "SELECT gid, kind, home, version, head, body, gone IS NULL FROM node \
@@ -144,8 +144,8 @@ fn live_node(
     Ok(())
 }
 
-/// Checks that the index entry and the words of a node agree with it. The flag that another task waits for it may remain set
-/// after that has ended.
+/// Checks that the index entry and the words of a node agree with it. An entry may keep the flag `is_blocking` when no other
+/// task waits for the node any more.
 fn agrees(
     transaction: &mut PgTransaction<'_>,
     node: &Node,
@@ -169,7 +169,7 @@ fn agrees(
     }))
 }
 
-/// Checks that search finds a task by the values that it has, and by no others.
+/// Checks that search finds a task by exactly the values that the task has.
 fn is_indexed(
     transaction: &mut PgTransaction<'_>,
     task: &Node,

@@ -23,7 +23,7 @@ const WARNING_INTERVAL: Duration = Duration::from_secs(60);
 /// Connection from a pool, to which it returns when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    // Dropped before its permit, with which another user may take it.
+    // Dropped before the permit, so that the connection is back in the pool when another user gets the permit.
     object: Object,
     _permit: OwnedSemaphorePermit,
 }

@@ -14,10 +14,10 @@ struct Migration {
     script: &'static str,
 }
 
-/// Effect of a migration on nodes of the version before.
+/// Effect of a migration on nodes of the previous version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum MigrationKind {
-    /// It adds: older nodes continue to work, and can be started.
+    /// It only adds something: older nodes continue to work, and can be started.
     Expand,
     /// It removes something that older nodes use, so it waits until none are left.
     Contract,
@@ -33,9 +33,9 @@ macro_rules! migrations {
     };
 }
 
-/// Migrations, in order; the version of a database is the number of those that were applied. A released file is never edited: the
-/// next change is another file. Parts that are no longer used are removed by the version after, so that nodes of two versions can
-/// serve one database.
+/// Migrations, in order; the version of a database is the number of applied migrations. A released file is never edited: the
+/// next change is another file. Parts that are no longer used are removed by the next version, so that nodes of two versions
+/// can serve one database.
 const MIGRATIONS: &[Migration] = migrations![
     Expand "0001_graph",
     Expand "0002_auth",
@@ -76,7 +76,7 @@ pub(crate) const fn newest() -> usize {
     MIGRATIONS.len()
 }
 
-/// Returns the oldest version with which this program works: that of the last migration that added something.
+/// Returns the oldest version that this program works with: the version of the last migration that added something.
 pub(crate) fn oldest() -> usize {
     let is_added = |migration: &Migration| migration.kind == MigrationKind::Expand;
     MIGRATIONS.iter().rposition(is_added).map_or(0, |at| at + 1)
@@ -98,8 +98,8 @@ const ATTEMPT_INTERVAL: Duration = Duration::from_millis(500);
 const OLDER_NODES: &str = "SELECT number FROM member WHERE until >= clock_timestamp() AND schema_max < $1 \
     ORDER BY number";
 
-/// Applies the remaining migrations, each in a transaction of its own; one node at a time. A migration that removes something
-/// that older nodes use is postponed while any of them serves the database.
+/// Applies the remaining migrations, each in a separate transaction, on one node at a time. A migration that removes
+/// something that older nodes use is postponed while any of them serves the database.
 pub(crate) async fn migrate(database: &Database) -> Result<(), DatabaseError> {
     let connection = database.connection().await?;
     if remaining(&connection).await?.is_empty() {
@@ -139,12 +139,12 @@ pub async fn plan(database: &Database) -> Result<Vec<PlannedMigration>, Database
     database.run(planned).await
 }
 
-/// Tables and views of the schema in which this program creates its own, except those of extensions.
+/// Tables and views in the schema that this program uses, except those of extensions.
 const TABLES: &str = "SELECT c.relname::text FROM pg_class c \
     WHERE c.relnamespace = to_regnamespace(quote_ident(current_schema())) AND c.relkind IN ('r', 'p', 'v', 'm', 'f') \
     AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e') ORDER BY 1 LIMIT 6";
 
-/// Names at most this many tables in a text.
+/// Maximum number of tables that a text names.
 const NAMED: usize = 5;
 
 /// Refuses a database that has tables but none of this program's: they belong to another program, and ours would be mixed with
@@ -186,7 +186,7 @@ pub(crate) async fn check(connection: &Connection) -> Result<(), DatabaseError> 
     }
 }
 
-/// Returns the numbers of the nodes for which a migration waits.
+/// Returns the numbers of the nodes that a migration waits for.
 async fn older_nodes(
     connection: &Connection,
     version: usize,
@@ -306,8 +306,8 @@ fn named(name: &str, error: DatabaseError) -> DatabaseError {
     }
 }
 
-/// Returns the migrations that have not been applied, with their versions. None remain for a database that a newer program has
-/// migrated, if that has removed nothing since this program's version.
+/// Returns the migrations that have not been applied, with their versions. None remain for a database that a newer program
+/// has migrated, if no migration since this program's version has removed anything.
 async fn remaining(
     connection: &Connection,
 ) -> Result<Vec<(usize, &'static Migration)>, DatabaseError> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// Maximum size in bytes of a key that is stored unchanged.
 const KEY_MAX: usize = 1000;
-/// Begins an escape, and is escaped itself.
+/// Character that begins an escape, and is escaped itself.
 const ESCAPE: char = '\u{1}';
 
 /// Alias in the columns of its table.

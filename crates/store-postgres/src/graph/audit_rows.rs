@@ -13,8 +13,8 @@ use workgraph_core::model::time::Time;
 const APPEND: &str = "INSERT INTO audit (gid, at, home, kind, actor_type, actor, resource, body, seq, digest) \
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
-// Rows are in the order of time, so an instant is looked up as the first row at or after it. One condition is always strict: the
-// one with the index that is expected to leave the fewest rows.
+// Rows are in the order of time, so an instant is looked up as the first row at or after it. One condition is always strict:
+// the condition whose index is expected to leave the fewest rows.
 macro_rules! select {
     ($kind:literal, $actor_type:literal, $actor:literal, $resource:literal) => {
         concat!(

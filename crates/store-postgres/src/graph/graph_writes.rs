@@ -28,7 +28,7 @@ impl Transaction for PgTransaction<'_> {
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
-        // The lists that its edges lead into would have to be read.
+        // The touched keys are unknown: they include the lists that the node's edges lead into, which would have to be read.
         self.touched = None;
         Ok(self.send_made(|list| list.trash_node(gid, seq))??)
     }

@@ -15,10 +15,10 @@ const TOUCHED_KEYS_MAX: usize = 4_096;
 /// Statements for the writes of a group of commits.
 #[derive(Default)]
 pub(crate) struct GroupStatements {
-    /// Statements that insert rows of new nodes. Their keys are also new, so no other commit waits for these rows, and they wait
-    /// for none: they can be sent before the lock of the store's state is held.
+    /// Statements that insert rows of new nodes. Their keys are also new, so these rows and other commits never wait for
+    /// each other, and the rows can be sent before the lock of the store's state is held.
     pub(crate) new_rows: StatementList,
-    /// All other statements, to be sent under the lock, after these.
+    /// All other statements, to be sent under the lock, after `new_rows`.
     pub(crate) others: StatementList,
     /// Highest gid of an auxiliary node, or 0.
     pub(crate) floor: i64,
@@ -110,7 +110,7 @@ impl GroupStatements {
     }
 }
 
-/// Returns the numbers of keys that a commit touched, each once; `None` if they are too many to be stored.
+/// Returns the numbers of the keys that a commit touched, each once; `None` if there are too many to store.
 pub(super) fn stored_keys(touched: impl IntoIterator<Item = FactKey>) -> Option<Vec<i64>> {
     let keys: BTreeSet<i64> = touched.into_iter().map(FactKey::number).collect();
     (keys.len() <= TOUCHED_KEYS_MAX).then(|| keys.into_iter().collect())

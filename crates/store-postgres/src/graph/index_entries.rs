@@ -49,7 +49,7 @@ macro_rules! scan {
         ]
     };
 }
-// Gids by a column, each with its value there, the greatest values first.
+// Gids with their values of a column, greatest value first.
 macro_rules! list {
     ($column:literal) => {
         list!($column, "")
@@ -77,7 +77,7 @@ const ENTRY: &str = concat!(
 const MODIFIED_OF: &str =
     "SELECT gid, modified FROM card WHERE home = $1 AND kind = $2 AND gid = ANY($3)";
 const SHAPED: [&str; 2] = scan!("modified", " AND shape = $7");
-/// Column sets, each time the next one, so that only the first entry of each is read.
+/// Reads the column sets. Skips from each set to the next, so that only the first entry of a set is read.
 const COLUMN_SETS: &str = "WITH RECURSIVE s (shape) AS ((\
     SELECT shape FROM card WHERE home = $1 AND kind = $2 ORDER BY shape LIMIT 1) UNION ALL \
     SELECT (SELECT c.shape FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.shape > s.shape \
@@ -155,7 +155,7 @@ const fn listed(column: IndexColumn) -> Option<&'static str> {
     })
 }
 
-/// Returns the position of an entry's value of a column in the rows of a list, if it is there.
+/// Returns the position of a column's value in the rows of a list; `None` if the rows do not have the value.
 fn given_at(list: &EntryList, column: IndexColumn) -> Option<usize> {
     let at = match (list, column) {
         (_, IndexColumn::Gid) => 0,
@@ -243,7 +243,8 @@ impl PgTransaction<'_> {
         let (value, at) = scan
             .after
             .map_or((first, outermost), |(value, gid)| (value, gid.as_i64()));
-        // If the gid is the column, it is compared alone: the position before the first value is excluded.
+        // A gid is compared alone, without a second column, and the start is exclusive: it is one step before the first
+        // value.
         let (value, at) = match (scan.column, scan.after) {
             (IndexColumn::Gid, None) if scan.descending => (first.saturating_add(1), i64::MAX),
             (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),

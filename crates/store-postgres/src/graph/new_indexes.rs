@@ -8,7 +8,7 @@ use crate::statement_list::StatementList;
 use crate::transaction::PgTransaction;
 use workgraph_rows::NodeIndexes;
 
-/// Nodes whose rows are prepared together.
+/// Number of nodes whose rows are prepared together.
 const NODES: usize = 256;
 
 impl PgTransaction<'_> {

@@ -129,7 +129,8 @@ impl StatementList {
         self.add(sql::PUT_VALUES, params);
     }
 
-    /// Appends to the journal. The last entry gets the keys that all of them touch; `None` if they are unknown.
+    /// Appends to the journal. The last entry gets the keys that all the entries' commits touch; `None` if the keys are
+    /// unknown.
     pub(super) fn append_entries(
         &mut self,
         entries: &[JournalEntry],

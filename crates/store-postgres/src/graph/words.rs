@@ -14,7 +14,7 @@ use workgraph_core::storage::snapshot::{PrefixList, WordScan};
 const NAME: i16 = 1;
 const NOTES: i16 = 2;
 
-// The words stay if the entry was written with the same ones.
+// The words stay if the stored entry has the same ones.
 const DROP_WORDS: &str = "DELETE FROM word WHERE home = $1 AND kind = $2 AND gid = $3 \
     AND NOT EXISTS (SELECT 1 FROM card c WHERE c.home = $1 AND c.kind = $2 AND c.gid = $3 AND c.sum = $4)";
 const PUT_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) \
@@ -24,7 +24,7 @@ const PUT_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) \
 const PUT_NEW_WORDS: &str = "INSERT INTO word (home, kind, gid, term, parts) SELECT \
     unnest($1::bigint[]), unnest($2::smallint[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::smallint[])";
 
-/// Condition that a node has a word in each of some ranges.
+/// Condition that a node has a word in each of several ranges.
 macro_rules! has_others {
     () => {
         " AND NOT EXISTS (SELECT 1 FROM unnest($6::text[], $7::text[]) q (first, last) \

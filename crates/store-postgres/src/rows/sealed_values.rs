@@ -9,7 +9,7 @@ const INSERT: &str = "INSERT INTO shared_value (name, version, content) VALUES (
 /// Value shared by the nodes, as stored in the database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealedValue {
-    /// Name.
+    /// Name of the value.
     pub name: String,
     /// Content, sealed.
     pub content: String,

@@ -1,7 +1,8 @@
-//! Statements for rows. Those of a table are generated from the list of tables.
+//! Statements for rows. Statements on a table are generated from the list of tables.
 use workgraph_rows::{Column, Table};
 
-/// Begins a transaction. A copy has no time limit; the lock keeps other nodes from joining those of the database in the meantime.
+/// Begins a transaction. A copy has no time limit; the lock keeps nodes from joining the database until the transaction
+/// ends.
 macro_rules! begin {
     ($mode:literal $(, $more:literal)?) => {
         concat!(
@@ -24,7 +25,7 @@ pub(super) const SET_FLOOR: &str = "UPDATE store_state SET floor = $1";
 pub(super) const NODES: &str = "SELECT gid, kind, home, version, head, body FROM node \
     WHERE gid > $1 AND gone IS NULL AND kind = ANY ($2::smallint[]) ORDER BY gid LIMIT $3";
 pub(super) const HEAD: &str = "SELECT head FROM node WHERE gid = $1";
-/// Numbers that follow from the rows.
+/// Sets the numbers of the state and of sequences that follow from the rows.
 pub(super) const FINISH: &str = "UPDATE store_state SET \
         seq = coalesce((SELECT max(seq) FROM journal), 0), \
         pruned = coalesce((SELECT min(seq) - 1 FROM journal), 0), \
@@ -38,7 +39,8 @@ pub(super) const FINISH: &str = "UPDATE store_state SET \
 pub(super) const HIGHEST: &str = "SELECT greatest((SELECT max(gid) FROM node), (SELECT max(id) FROM token), \
     (SELECT max(id) FROM app), (SELECT max(id) FROM \"authorization\"), (SELECT max(id) FROM hook), \
     (SELECT floor FROM store_state))";
-/// Makes every node number begin at a millisecond: the clock from which the gids came may have been ahead.
+/// Makes the gids of every node number begin at the given millisecond or later: the clock behind the copied gids may have
+/// been ahead.
 pub(super) const RESERVE: &str = "INSERT INTO member AS m \
         (number, incarnation, until, mint_start, mint_end, schema_min, schema_max) \
     SELECT n, 'moved', now() - interval '1 second', 0, $1, 0, 0 FROM generate_series(0, 30) AS n \
@@ -57,7 +59,7 @@ fn source(table: &Table) -> String {
     }
 }
 
-/// Returns the statement that reads the next rows; its parameters are the key of the row before.
+/// Returns the statement that reads the next rows; its parameters are the key of the previous row.
 pub(super) fn select(table: &Table, after: bool, limit: usize) -> String {
     let key = names(table.key_columns());
     let columns = match table.name {
@@ -86,7 +88,7 @@ fn written(table: &Table) -> String {
     format!("{}{text}", names(table.columns))
 }
 
-/// Returns a statement whose columns have the types of those that are written.
+/// Returns a statement whose columns have the types of the written columns.
 pub(super) fn types(table: &Table) -> String {
     format!("SELECT {} FROM \"{}\" LIMIT 0", written(table), table.name)
 }

@@ -9,11 +9,11 @@ pub const NODE_NUMBER_LEASE: Duration = Duration::from_secs(30);
 pub const NODE_NUMBER_RENEWAL: Duration = Duration::from_secs(5);
 /// Prefix of the names of processes that serve no requests, such as commands: they have a number, but do not count as nodes.
 pub const COMMAND_MARK: &str = "command/";
-/// Attempts to take a number that other nodes also try to take.
+/// Maximum number of attempts to take a number, since other nodes may take the same one first.
 const ATTEMPTS: usize = 31;
 
-/// Takes a number that was never used, or else the one whose lease ended first. It begins at the end of the time for which the
-/// previous holder may have made gids.
+/// Takes a number that was never used, or else the number whose lease ended first. Its gids begin at the end of the time for
+/// which the previous holder may have made gids.
 const JOIN: &str = "INSERT INTO member AS m \
         (number, incarnation, until, mint_start, mint_end, schema_min, schema_max) \
     SELECT n.number::smallint, $1, clock_timestamp() + $2::bigint * interval '1 millisecond', 0, \
@@ -34,7 +34,7 @@ const RENEW: &str = "UPDATE member SET until = clock_timestamp() + $3::bigint * 
         WHERE number <> $1 AND until >= clock_timestamp() AND NOT starts_with(incarnation, $4))";
 const LIVE: &str = "SELECT incarnation FROM member \
     WHERE number <> $1 AND until >= clock_timestamp() AND NOT starts_with(incarnation, $2)";
-/// Without a name the number can't be renewed by a request that was sent before and arrives later.
+/// Clears the name, so that a renewal that was sent earlier but arrives later has no effect.
 const LEAVE: &str = "UPDATE member SET until = clock_timestamp(), incarnation = '' WHERE number = $1 AND incarnation = $2";
 const CLOCK: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
@@ -85,7 +85,8 @@ impl NodeNumberLease {
                     continue;
                 };
                 let number: i16 = row.try_get(0)?;
-                // From here on no migration removes what this program uses; one may have done so just before.
+                // From here on, no migration removes anything that this program uses; a migration may have done so just
+                // before.
                 if let Err(error) = migrations::check(&connection).await {
                     connection.execute(LEAVE, &[&number, &incarnation]).await?;
                     return Err(error);

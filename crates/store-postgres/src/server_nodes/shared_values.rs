@@ -1,4 +1,4 @@
-//! Values shared by all nodes: keys and settings, each with a version. Secret ones are passed sealed.
+//! Values shared by all nodes: keys and settings, each with a version. Secret values are passed sealed.
 use crate::database::Database;
 use crate::database_error::DatabaseError;
 

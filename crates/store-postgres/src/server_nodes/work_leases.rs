@@ -25,7 +25,7 @@ pub struct PostgresLeases {
 }
 
 impl PostgresLeases {
-    /// Returns the leases of a process, which chooses a random text as its name.
+    /// Returns the leases of a process; `holder` is a random name that the process has chosen.
     #[must_use]
     pub fn new(database: Database, holder: String) -> Self {
         Self { database, holder }
@@ -55,7 +55,7 @@ impl WorkLeases for PostgresLeases {
         let epoch = self.database.run(acquired).await?;
         Ok(epoch.map(|epoch| WorkLease {
             epoch: epoch.cast_unsigned(),
-            // The server counted from a later moment.
+            // The server counted from a later moment, so its lease ends later than this.
             until: now.checked_add(WORK_LEASE),
         }))
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use workgraph_core::engine::waves::GraphWrites;
 use workgraph_core::storage::{CommitReceipt, GraphStoreError, Seq};
 
-/// Longest wait for a connection while a group is being committed, whose answers wait as long.
+/// Longest wait for a connection while a group is being committed; the answers of that group wait as long.
 const EARLY_CONNECT_MAX: Duration = Duration::from_millis(100);
 
 /// Time at which the rows of new nodes are sent.
@@ -74,7 +74,7 @@ impl GroupAhead {
         self.state.last
     }
 
-    /// Adds jobs that were applied to the state after those before them, when the audit log ended at `audit`.
+    /// Adds jobs that were applied to the state after the earlier jobs, when the audit log ended at `audit`.
     pub(super) fn add(
         &mut self,
         jobs: impl Iterator<Item = Box<dyn DynWrite>>,

@@ -9,7 +9,7 @@ use workgraph_core::storage::{Changes, CommitReceipt, GraphStoreError};
 
 /// Change sets as applied to the state after a commit.
 pub(super) struct CommittedGroup {
-    /// Facts from which the state is known; `None` if it has changes that are not durable.
+    /// Facts of the state to which the change sets were applied; `None` if that state has changes that are not durable.
     facts: Option<Facts>,
     writes: GraphWrites,
     outcomes: Vec<Result<CommitReceipt, GraphStoreError>>,

@@ -14,7 +14,7 @@ use tokio_postgres::Statement;
 
 type PendingStatement = Pin<Box<dyn Future<Output = Result<(), DatabaseError>> + Send>>;
 
-/// Transaction on a connection of its own. It is used on a thread that may block.
+/// Transaction on a separate connection. It is used on a thread that may block.
 pub(super) struct GroupTransaction {
     database: Database,
     connection: Arc<OpenConnection>,
@@ -22,7 +22,7 @@ pub(super) struct GroupTransaction {
     pending: VecDeque<PendingStatement>,
     /// Error of the first statement that failed.
     failed: Option<DatabaseError>,
-    /// Reason why a statement was not sent; no later one is sent then.
+    /// Reason why a statement was not sent; later statements are not sent, either.
     unsent: Option<DatabaseError>,
     deadline: Deadline,
 }

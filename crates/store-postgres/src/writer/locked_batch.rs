@@ -91,12 +91,12 @@ impl WriterThread {
         let (state, attempt) = (transaction.state, transaction.attempt.take());
         drop(transaction);
         if state.is_none() && done.is_err() {
-            // The others would wait as long for the lock.
+            // The other waiting jobs would wait as long for the lock, so they share the outcome of this batch.
             batch.extend(self.waiting.drain(..));
         }
         let attempt = attempt.filter(|_| committing);
         if matches!(&done, Err(error) if error.breaks_connection()) {
-            // It is closed, so that its transaction ends.
+            // The connection is closed, so that its transaction ends.
             held.take()
                 .into_iter()
                 .for_each(|broken| self.database.close(broken));

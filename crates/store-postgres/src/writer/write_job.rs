@@ -14,7 +14,7 @@ pub(super) trait DynWrite: Send {
     fn changes(&self) -> Option<&Changes> {
         None
     }
-    /// Gives the change set its instants, if the work commits one.
+    /// Stamps the change set with its times, if the work commits one.
     fn stamp(&mut self, _clock: &mut CommitClock) {}
     /// Sets the receipt or refusal of the change set as the outcome of the work.
     fn settle(&mut self, _outcome: Result<CommitReceipt, GraphStoreError>) {}

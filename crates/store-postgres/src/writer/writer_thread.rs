@@ -18,14 +18,15 @@ use workgraph_core::storage::CommitClock;
 
 /// Maximum number of jobs that share one commit.
 pub(super) const BATCH: usize = 256;
-/// Fewest jobs that must wait before they are added to a group while the one before it is being committed: each addition costs
+/// Minimum number of waiting jobs that are added to a group while the previous group is being committed: each addition costs
 /// the same number of statements.
 const ADDED_MIN: usize = 4;
-/// Maximum number of additions to both groups: each one makes the search for an answer in the state after them longer.
+/// Maximum number of additions to both groups: each addition lengthens the search for an answer in the state after both
+/// groups.
 const ADDITIONS_MAX: usize = 8;
 /// Number of batches between two removals of old attempts.
 const SWEEP_INTERVAL: u32 = 256;
-/// Number of batches that lock the state first, after one found that another node had changed it.
+/// Number of batches that lock the state first, after a batch found that another node had changed it.
 const CAUTIOUS_BATCHES: u32 = 8;
 
 const COMMIT: &str = "COMMIT";
@@ -34,7 +35,7 @@ const SWEEP: &str = "DELETE FROM write_attempt WHERE at < now() - interval '1 ho
 /// Queue of incoming jobs.
 type JobQueue = mpsc::Receiver<Box<dyn DynWrite>>;
 
-/// Way to write the jobs of a batch.
+/// Method for writing the jobs of a batch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum WriteMode {
     /// Consecutive change sets are applied together, in waves.
@@ -55,9 +56,9 @@ pub(super) struct WriterThread {
     pub(super) waiting: VecDeque<Box<dyn DynWrite>>,
     /// Group that is being committed.
     committing: Option<GroupAhead>,
-    /// Group after that one.
+    /// Group to be committed next.
     next: Option<GroupAhead>,
-    /// Commits of both groups.
+    /// Commits of both groups, `committing` and `next`.
     pending: PendingCommits,
     /// True if the waiting jobs cannot be added before the commit of the group: the state is not known, or there is no
     /// connection.
@@ -129,7 +130,8 @@ impl WriterThread {
         self.committing.is_some() || !self.waiting.is_empty()
     }
 
-    /// Begins the next commit, or prepares it during the current one: a few jobs wait, so that more can be added with them.
+    /// Begins the next commit, or prepares it during the current one. During a commit, fewer than [`ADDED_MIN`] jobs wait
+    /// until more can be added with them.
     fn go_on(&mut self) {
         if self.committing.is_some() {
             if self.waiting.len() >= ADDED_MIN {
@@ -139,7 +141,7 @@ impl WriterThread {
         }
         self.is_blocked = false;
         if let Err(error) = self.add_to_next() {
-            // The others would wait as long for a connection.
+            // The other jobs would wait as long for a connection, so all fail together.
             let jobs = self.waiting.drain(..).collect();
             self.answer(jobs, Some(&error));
         } else if self.next.is_some() {
@@ -153,9 +155,9 @@ impl WriterThread {
         }
     }
 
-    /// Applies the change sets at the head of the queue to the state after both groups, and adds them to the next one, as far as
-    /// enough of that state is known. If nothing would be written, they keep waiting: the reason for refusing a change set may be
-    /// outdated, and only a write shows that.
+    /// Applies the change sets at the head of the queue to the state after both groups, and adds them to the next group, as
+    /// far as that state is known. If nothing would be written, the change sets keep waiting: the reason for refusing a
+    /// change set may be outdated, and only a write shows that.
     ///
     /// # Errors
     /// Fails without a connection; the change sets then also keep waiting.
@@ -182,7 +184,8 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Does the same while another group is being committed; after that it is tried again.
+    /// Calls [`add_to_next`](Self::add_to_next) during the commit of another group. After a failure, the next try comes
+    /// after that commit.
     fn add_what_waits(&mut self) {
         self.is_blocked |= self.add_to_next().is_err();
     }
@@ -192,7 +195,7 @@ impl WriterThread {
         let sets = sets(self.waiting.make_contiguous().get(..count)?);
         let attempt = AssertUnwindSafe(|| apply_ahead(&sets, &self.cache, &mut self.pending));
         let Ok(applied) = catch_unwind(attempt) else {
-            // The remaining ones are in doubt.
+            // The pending commits are in doubt after a panic.
             self.pending.clear();
             return None;
         };
@@ -240,7 +243,7 @@ impl WriterThread {
             return;
         };
         if group.is_broken() {
-            // The database can end a transaction that waits too long for the one before it.
+            // The database can end a transaction that waits too long for the previous one.
             self.undo(group);
             return;
         }
@@ -320,7 +323,7 @@ impl WriterThread {
         jobs.rev().for_each(|job| self.waiting.push_front(job));
     }
 
-    /// Makes jobs wait again that the database refused together: one that it refuses must not make the others fail.
+    /// Puts jobs that the database refused together back into the queue: a single refused job must not make the others fail.
     pub(super) fn take_back(
         &mut self,
         jobs: impl DoubleEndedIterator<Item = Box<dyn DynWrite>> + ExactSizeIterator,

@@ -31,9 +31,9 @@ pub type ArchiveClock = Arc<dyn Fn() -> u64 + Send + Sync>;
 /// Options of a continuous archive.
 #[derive(Clone)]
 pub struct ArchiveOptions {
-    /// Folder of the archive. No two stores may share one.
+    /// Folder of the archive. No two stores may share a folder.
     pub folder: Arc<dyn ArchiveFolder>,
-    /// Time between two copies of new commits: the most that is lost with a disk.
+    /// Time between two copies of new commits: the maximum loss if the disk fails.
     pub interval: Duration,
     /// Time after which the database is copied again. It is also copied when the commits since are larger than the database.
     pub copy_interval: Duration,
@@ -42,7 +42,7 @@ pub struct ArchiveOptions {
     /// Maximum number of bytes of commits that wait in memory for a slow archive. If more wait, the write-ahead log grows,
     /// within bounds; after that the archive has a gap.
     pub queue_bytes: u64,
-    /// Clock.
+    /// Clock for the times of commits and copies.
     pub now: ArchiveClock,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Archiver {
     times: CommitTimes,
     /// Segments that wait for the archiver's thread, which alone writes them.
     queue: SegmentQueue,
-    /// Time up to which every commit can be restored; until there is one, the time of the start.
+    /// Time up to which every commit can be restored; initially the time of the start.
     complete_until: AtomicU64,
     /// Number of failed attempts to write the archive.
     failures: AtomicU64,
@@ -99,7 +99,7 @@ struct ArchiveState {
     copy: Option<SnapshotPosition>,
     /// Time of the last copy, and size of the database at that time.
     copied: Option<(u64, u64)>,
-    /// Time of the last generation: ids increase.
+    /// Id of the last generation, which is its time; ids always increase.
     last_id: u64,
 }
 
@@ -186,7 +186,7 @@ impl Archiver {
         let id = self.now().max(state.last_id.max(last_id) + 1);
         let mut generation = Generation::new(id);
         generation.skip(&self.wal)?;
-        // It is not known how much of the log is already in the database: possibly all of it.
+        // Any part of the log may already be in the database, possibly all of it.
         state.checkpointed = generation.position.map(|p| (p.salts, p.frames));
         state.generation = Some(generation);
         state.last_id = id;
@@ -244,7 +244,7 @@ impl Archiver {
     }
 
     /// Archives new commits, begins a generation if there is none, and copies the database if it is due. Only this function
-    /// writes to the archive; it does not lock the state while it does.
+    /// writes to the archive, and it does not hold the lock of the state while it writes.
     pub(super) fn tick(&self) -> Result<(), ArchiveError> {
         let done = self.archive_all();
         if done.is_err() {
@@ -309,7 +309,7 @@ impl Archiver {
         let mut state = self.state.lock();
         let interval = u64::try_from(self.options.copy_interval.as_millis()).unwrap_or(u64::MAX);
         let due = state.generation.as_ref().is_some_and(|generation| {
-            // A generation without a copy of its own is useless.
+            // A generation without its own copy is useless.
             let own = state.copied.filter(|(at, _)| *at >= generation.id);
             own.is_none_or(|(at, length)| {
                 self.now() >= at.saturating_add(interval)
@@ -328,7 +328,7 @@ impl Archiver {
     /// Copies a snapshot into the archive; commits are archived and checkpointed at the same time.
     fn put_copy(&self, position: SnapshotPosition, reader: Connection) -> Result<(), ArchiveError> {
         let scratch = ScratchCopy::of(&reader, &self.scratch);
-        // Unless the snapshot ends, it keeps the log from starting over, for as long as the archive takes.
+        // An open snapshot would keep the log from starting over until the archive is written.
         let ended = roll_back(&reader);
         self.state.lock().reader = Some(reader);
         let put = scratch.and_then(|scratch| {
@@ -463,7 +463,7 @@ impl Archiver {
             .as_ref()
             .and_then(|generation| generation.position);
         let done = run();
-        // All of it may be in the database now.
+        // The whole log may be in the database now.
         state.checkpointed = position.map(|p| (p.salts, p.frames)).or(state.checkpointed);
         done
     }

@@ -66,7 +66,7 @@ fn run(archiver: &Archiver, requests: &Receiver<Answer>) {
         }
         done.map_err(|error| error.to_string())
     };
-    // The copy of the database with which the generation begins.
+    // The first tick copies the database for the new generation.
     let _ = tick();
     loop {
         match requests.recv_timeout(archiver.interval()) {

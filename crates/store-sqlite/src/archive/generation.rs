@@ -11,8 +11,8 @@ use std::io;
 
 /// Bytes of pages after which a segment ends.
 const SEGMENT_BYTES: usize = 16 << 20;
-/// Maximum number of commits whose times are kept until they are archived; if there are more, the oldest get the time of
-/// copying.
+/// Maximum number of commits whose times are kept until they are archived; if there are more, the oldest commits get the
+/// time of copying.
 const TIMES: usize = 1 << 20;
 
 /// Times of commits that are not archived yet.

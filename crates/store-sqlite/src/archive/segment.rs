@@ -1,9 +1,9 @@
 //! Segments: some commits as one compressed file, with a digest at its end.
 //!
-//! All numbers have the highest byte first. A magic text; generation and number of the segment (8 bytes each); the digest
-//! of the segment before (32 bytes, zeros for the first); the bytes of a page (4). Then each commit: a byte 1, its number
-//! in the generation (8), its time in milliseconds since 1970 (8), the pages of the database after it (4), the number of
-//! its pages (4), and each page with its number (4) before it. Then a byte 0, and the SHA-256 digest of everything before.
+//! All numbers have the highest byte first. A magic text; generation and number of the segment (8 bytes each); the digest of
+//! the previous segment (32 bytes, zeros for the first); the bytes of a page (4). Then each commit: a byte 1, its number in
+//! the generation (8), its time in milliseconds since 1970 (8), the pages of the database after it (4), the number of its
+//! pages (4), and each page with its number (4) before it. Then a byte 0, and the SHA-256 digest of everything before.
 use super::ArchiveError;
 use super::wal_file::CommitPages;
 use flate2::Compression;
@@ -13,7 +13,7 @@ use ring::digest::{Context, SHA256};
 use std::io::{self, Read, Write};
 
 const MAGIC: &[u8] = b"workgraph archive 1\n";
-/// Bytes of the largest page.
+/// Maximum size of a page in bytes.
 const PAGE_MAX: u32 = 65_536;
 
 /// Digest of a segment.
@@ -24,7 +24,7 @@ pub(crate) type SegmentDigest = [u8; 32];
 pub(crate) struct ArchivedCommit {
     /// Number in the generation: 1 for the first.
     pub(crate) number: u64,
-    /// Time in milliseconds since 1970; never less than that of the commit before.
+    /// Time in milliseconds since 1970; never less than that of the previous commit.
     pub(crate) at: u64,
     /// Pages of the database after it.
     pub(crate) size: u32,

@@ -20,13 +20,13 @@ pub(crate) struct SnapshotPosition {
     pub(crate) generation: u64,
     /// Number of the first segment after it.
     pub(crate) next_segment: u64,
-    /// Digest of the segment before that one.
+    /// Digest of the segment before `next_segment`.
     pub(crate) previous: SegmentDigest,
     /// Commits of the generation that the copy certainly includes.
     pub(crate) commits: u64,
-    /// First commit after which states can be restored from it: it may include only a part of the earlier ones.
+    /// First commit as of which a state can be restored from the copy, which may include only some of the earlier commits.
     pub(crate) complete_from: u64,
-    /// Time of that commit.
+    /// Time of the commit `complete_from`.
     pub(crate) at: u64,
 }
 

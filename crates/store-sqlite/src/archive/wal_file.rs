@@ -34,7 +34,7 @@ pub(super) struct CommitPages {
     pub(super) pages: Vec<(u32, Vec<u8>)>,
 }
 
-/// The file.
+/// Path of the write-ahead log.
 #[derive(Clone, Debug)]
 pub(super) struct WalFile(pub(super) PathBuf);
 

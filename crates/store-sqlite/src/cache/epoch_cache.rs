@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// a commit is never used after the commit's answer: either its epoch is the old one, or its snapshot was opened after
 /// the commit.
 ///
-/// It has cache lines of its own, because readers write its lock at each use.
+/// It has its own cache lines, because readers write its lock at each use.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct EpochCache<K, V> {

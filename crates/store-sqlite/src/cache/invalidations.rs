@@ -22,13 +22,13 @@ pub(crate) enum InvalidationKind {
     Snapshots,
     /// A membership was changed.
     Viewers,
-    /// A token, or its app, authorization or account was changed. This also outdates the next two.
+    /// A token, or its app, authorization or account was changed. This also outdates refresh tokens and apps.
     Tokens,
     RefreshTokens,
     Apps,
 }
 
-/// Kinds of invalidation that are omitted: none. Only a test omits some, to see that other tests detect it.
+/// Kinds of invalidation that are omitted: none, except in a test which checks that other tests detect the omission.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Omissions(#[cfg(test)] pub(super) &'static [InvalidationKind]);
 

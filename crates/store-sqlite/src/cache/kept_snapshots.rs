@@ -1,7 +1,7 @@
 //! Kept snapshots: a connection keeps its snapshot open between two reads, for as long as it is the newest.
 //!
-//! Only this process writes the file, so a count of its commits shows whether a snapshot is the newest. That saves most reads the
-//! begin, the end and the file locks.
+//! Only this process writes the file, so a count of its commits shows whether a snapshot is the newest. Most reads therefore
+//! need no begin, no end and no file locks.
 use super::invalidations::{InvalidationKind, Omissions};
 use super::node_cache::StateNumber;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

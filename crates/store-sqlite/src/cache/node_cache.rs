@@ -18,7 +18,7 @@ use workgraph_core::storage::Edge;
 
 /// Maximum number of locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
 const SHARDS: usize = 256;
-/// Bytes of a cache for which it has a lock.
+/// Bytes of cache per lock.
 const SHARD_BYTES: usize = 256 << 10;
 /// Maximum number of outgoing edges of a node that is kept with all its edges.
 pub(crate) const EDGES_MAX: usize = 64;
@@ -63,7 +63,7 @@ impl CacheShard {
         self.young.remove(gid);
     }
 
-    /// Makes room if there is none.
+    /// Makes the young generation the old one if it has filled half of the room.
     fn age(&mut self, most: usize) {
         if self.young.bytes() > most / 2 {
             std::mem::swap(&mut self.young, &mut self.old);
@@ -87,7 +87,7 @@ pub(super) struct NodeCache {
 impl NodeCache {
     /// Creates a cache of about this many bytes.
     pub(super) fn new(bytes: usize) -> Self {
-        // A power of two, so that a part of a hash names one.
+        // A power of two, so that some bits of a hash select a shard.
         let shards = (bytes / SHARD_BYTES).next_power_of_two().min(SHARDS);
         Self {
             state: AtomicU64::new(0),
@@ -164,7 +164,7 @@ impl NodeCache {
     }
 }
 
-/// Spreads gids, which count up in their low bits and in those of the time.
+/// Hashes a gid: gids count up in their low bits and in the bits of their time.
 fn mix(gid: Gid) -> u64 {
     gid.get().wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

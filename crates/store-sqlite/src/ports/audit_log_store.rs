@@ -91,8 +91,8 @@ impl AuditLogStore for SqliteStore {
 }
 
 impl ReadOnlyStore {
-    /// Compares the audit log with the checkpoints beside it and with those that were anchored elsewhere. Reads all of
-    /// it, from one snapshot.
+    /// Compares the audit log with the checkpoints beside it and with checkpoints anchored elsewhere. Reads the whole log,
+    /// from one snapshot.
     ///
     /// # Errors
     /// Fails if the log cannot be read.

@@ -248,7 +248,7 @@ impl OAuthStore for SqliteStore {
         loop {
             let round = self.writer.work(move |tx| sweep::sweep(tx, before)).await?;
             gone += round;
-            // Less than one table's share of a round: no table had more.
+            // Fewer rows than one table's limit for a round, so no table has more to delete.
             if round < sweep::ROUND {
                 return Ok(gone);
             }

@@ -47,7 +47,7 @@ impl SqliteStore {
     }
 }
 
-/// Rows of the log that are dropped at once.
+/// Maximum number of rows of the log that are dropped at once.
 const ROUND: i64 = 1_000;
 
 #[async_trait]

@@ -15,8 +15,8 @@ use workgraph_core::model::gid::Gid;
 use workgraph_core::storage::snapshot::Transaction;
 use workgraph_rows::{NodeIndexes, Row, RowReader, RowWriter, RowsError, Table};
 
-/// New store in a folder, written row by row. The file has another name until it is complete, so a server never opens half of it.
-/// The next attempt removes the remains of an interrupted one.
+/// New store in a folder, written row by row. The file has another name until it is complete, so a server never opens an
+/// incomplete store. The next attempt removes the remains of an interrupted one.
 #[derive(Debug)]
 pub struct SqliteRowWriter {
     pub(super) conn: Connection,

@@ -1,12 +1,12 @@
 //! Parts shared by statements: columns to read, and conditions that an index answers.
 
-/// Columns that are read of an edge.
+/// Columns selected for an edge.
 macro_rules! edge_cols {
     () => {
         "SELECT e.src, e.rel, e.dst, e.rank, e.seq, e.aux"
     };
 }
-/// Columns that are read of a node, by depth: `kind, home, head, version, body`.
+/// Columns selected for a node, by depth: `kind, home, head, version, body`.
 macro_rules! head_cols {
     () => {
         ", n.kind, n.home, n.head"
@@ -57,7 +57,7 @@ macro_rules! scan_home {
         )
     };
 }
-// Most nodes are tasks, so they have no index of their own for this: their index entries are already in this order.
+// Most nodes are tasks, so tasks have no separate index for this: their index entries are already in this order.
 macro_rules! scan_home_tasks {
     ($($cols:expr),*) => {
         concat!(
@@ -68,7 +68,7 @@ macro_rules! scan_home_tasks {
         )
     };
 }
-/// Columns that are read of a browser session.
+/// Columns selected for a browser session.
 macro_rules! session_cols {
     () => {
         "s.digest, s.user, s.created_at, s.expires_at, s.used_at, s.address"
@@ -123,9 +123,9 @@ macro_rules! scan_cards {
         )
     };
 }
-// Gids by a column, each with its value there, the greatest values first, from its index alone. The term that makes an index
-// usable must not look like the bound where SQLite begins, so "the column is not null" is left out, since it follows. Other terms
-// are written beside a bound of two columns.
+// Gids with their values of a column, greatest value first, read from the column's index alone. The term of a partial index
+// must not look like the bound at which SQLite begins: "the column is not null" is left out, since the bound implies it, and
+// other terms are written beside a bound of two columns.
 macro_rules! list_cards {
     ($column:literal) => {
         list_cards!($column, "", $column, " BETWEEN ?3 AND ?4")

@@ -82,7 +82,7 @@ impl SqliteTransaction<'_> {
         Ok(())
     }
 
-    /// Returns the matching rows, read by the index of the condition that is expected to leave the fewest.
+    /// Returns the matching rows, read with the index of the condition that is expected to match the fewest rows.
     pub(crate) fn audited(&mut self, ask: &AuditQuery) -> Result<Vec<AuditRow>, GraphStoreError> {
         let mut after = ask.after.map_or(0, Gid::as_i64);
         let mut end = GID_END.cast_signed();

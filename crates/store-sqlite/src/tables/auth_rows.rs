@@ -111,7 +111,7 @@ fn redirects(row: &Row<'_>, at: usize) -> rusqlite::Result<Vec<RedirectUri>> {
     all.map_err(|_| unreadable(at, "list of redirect URLs"))
 }
 
-/// Returns the joined value that begins at a column, or `None` if that is null: then there is no such row.
+/// Returns the joined value that begins at a column; `None` if the column is null, because no row was joined.
 fn joined<T>(
     row: &Row<'_>,
     from: usize,
@@ -189,7 +189,7 @@ pub(crate) fn found(row: &Row<'_>) -> rusqlite::Result<(TokenRecord, Account)> {
     Ok((left, account))
 }
 
-/// Returns the account whose tier and switch are in these two columns.
+/// Returns the account of a user, with the tier in column `at` and the disabled flag in the next column.
 pub(crate) fn account(row: &Row<'_>, user: u64, at: usize) -> rusqlite::Result<Account> {
     Ok(Account {
         user,

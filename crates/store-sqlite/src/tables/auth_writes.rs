@@ -11,7 +11,7 @@ use workgraph_auth::{App, AuthStoreError, AuthorizationCode, BrowserSession, Tok
 
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
-/// Makes the writes of a decision, with the audit rows of its acts; returns its outcome. An error undoes what was written.
+/// Makes the writes of a decision, with the audit rows of its acts; returns its outcome. An error undoes the writes.
 pub(crate) fn apply<T>(
     tx: &mut SqliteTransaction<'_>,
     by: &HandleActor,

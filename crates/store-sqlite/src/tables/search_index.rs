@@ -1,7 +1,7 @@
 //! Index entries and words: the rows that search reads, written beside the nodes.
 //!
-//! A word is stored with its workspace and type before it, so a search for it reads only rows that it returns. Words are added to
-//! their table at the end of a batch of change sets; otherwise it would create a segment for each savepoint.
+//! A word is stored with its workspace and type before it, so a search for it reads only rows that it returns. Words are
+//! added to their table at the end of a batch of change sets; otherwise the table would get a segment for each savepoint.
 mod rebuild;
 
 pub(crate) use self::rebuild::{agrees, is_current, rebuild, set_current};
@@ -53,8 +53,8 @@ fn column(prefix: &str, words: &[String]) -> String {
     out
 }
 
-/// Returns a word as a token of the table. The table treats ASCII signs as blanks, so they are written in their full-width forms,
-/// which no word contains, since folding replaces them by these signs.
+/// Returns a word as a token of the table. The table treats ASCII signs as blanks, so signs are written in their full-width
+/// forms. No word contains full-width signs, since folding replaces them by ASCII signs.
 fn token(word: &str) -> Cow<'_, str> {
     let is_sign = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric();
     if !word.contains(is_sign) {
@@ -148,7 +148,7 @@ pub(crate) const fn listed(column: IndexColumn) -> Option<Sql> {
     })
 }
 
-/// Returns the position of an entry's value of a column in the rows of a list, if it is there.
+/// Returns the position of a column's value in the rows of a list; `None` if the rows do not have the value.
 fn given_at(list: &EntryList, column: IndexColumn) -> Option<usize> {
     let at = match (list, column) {
         (_, IndexColumn::Gid) => 0,
@@ -192,7 +192,8 @@ impl SqliteTransaction<'_> {
         let (value, at) = scan
             .after
             .map_or((first, outermost), |(value, gid)| (value, gid.as_i64()));
-        // If the gid is the column, it is compared alone: the position before the first value is excluded.
+        // A gid is compared alone, without a second column, and the start is exclusive: it is one step before the first
+        // value.
         let (value, at) = match (scan.column, scan.after) {
             (IndexColumn::Gid, None) if scan.descending => (first.saturating_add(1), i64::MAX),
             (IndexColumn::Gid, None) => (first.saturating_sub(1), i64::MIN),
@@ -220,7 +221,7 @@ impl SqliteTransaction<'_> {
         done.map_err(failed)
     }
 
-    /// Reads the column sets of entries, each time the next one, so that only the first entry of each is read.
+    /// Reads the column sets of entries. Skips from each set to the next, so that only the first entry of a set is read.
     pub(crate) fn shapes_of(
         &mut self,
         workspace: Option<Gid>,
@@ -418,8 +419,8 @@ impl SqliteTransaction<'_> {
     /// Writes the words that were changed since the last call.
     pub(crate) fn write_words(&mut self) -> rusqlite::Result<()> {
         let mut pending = std::mem::take(&mut self.pending);
-        // The table is fastest with rows in order. Of several changes to a node, the first knows the words in the table, and the
-        // last has the new ones.
+        // The table is fastest with rows in order. Of several changes to a node, the first knows whether the table has
+        // words, and the last has the new words.
         pending.sort_by_key(|p| p.gid);
         pending.dedup_by(|later, kept| {
             let same = later.gid == kept.gid;

@@ -1,4 +1,4 @@
-//! Deletion of rows that ended long ago.
+//! Deletion of expired tokens, codes, sessions, tickets and sign-in attempts.
 use crate::statements::Sql;
 use crate::tables::auth_rows::{millis, number, refused};
 use crate::transaction::{SqliteTransaction, maybe_gid};

@@ -79,7 +79,7 @@ pub(crate) fn refused(error: rusqlite::Error) -> AuthStoreError {
     AuthStoreError::Unavailable(error.to_string())
 }
 
-/// Returns true if an app still has access to a user: a live refresh token.
+/// Returns true if an app still has access to a user, which means that it has a live refresh token.
 pub(crate) fn has_authorization(
     tx: &mut SqliteTransaction<'_>,
     user: u64,
@@ -91,8 +91,9 @@ pub(crate) fn has_authorization(
     Ok(found.is_some())
 }
 
-/// Deletes the webhooks of a user and app, unless the app still has access; returns their number. It must be called after a refresh token or an
-/// authorization has ended. The log of their deliveries is then no longer shown, and is dropped when it is old enough.
+/// Deletes the webhooks of a user and app, unless the app still has access; returns their number. It must be called after a
+/// refresh token or an authorization has ended. The log of their deliveries is no longer shown from then on, and is dropped
+/// when it is old enough.
 pub(crate) fn delete_orphaned_webhooks(
     tx: &mut SqliteTransaction<'_>,
     user: u64,

@@ -12,7 +12,7 @@ use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::{Depth, Snapshot, Transaction};
 use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, JournalEntry, Seq};
 
-/// Key in `meta` of the highest gid of an auxiliary node: some of them (likes) have no node.
+/// Key in `meta` of the highest gid of an auxiliary node: likes have gids, but no stored nodes.
 pub(crate) const FLOOR: &str = "floor";
 
 fn whole(number: u64) -> Result<i64, GraphStoreError> {
@@ -21,7 +21,7 @@ fn whole(number: u64) -> Result<i64, GraphStoreError> {
 }
 
 impl SqliteTransaction<'_> {
-    /// Raises the record of the highest gid of an auxiliary node.
+    /// Raises the recorded highest gid of an auxiliary node to `aux`, if that is higher.
     pub(crate) fn raise_floor(&mut self, aux: Gid) -> rusqlite::Result<()> {
         let floor = match self.floor {
             Some(floor) => floor,

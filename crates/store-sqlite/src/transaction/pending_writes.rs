@@ -17,6 +17,6 @@ pub(crate) struct PendingWords {
     pub(crate) gid: i64,
     /// True if the table already has words of the node.
     pub(crate) replaces: bool,
-    /// New words: those of its name, and those of its description.
+    /// New words of the node's name, and of its description.
     pub(crate) text: Option<(String, String)>,
 }

@@ -58,7 +58,7 @@ impl<'c> SqliteTransaction<'c> {
         Ok(entry.filter(|entry| entry.ty == ty && entry.workspace == workspace))
     }
 
-    /// Returns all outgoing edges of a node; `None` if they are too many.
+    /// Returns all outgoing edges of a node; `None` if there are too many.
     pub(super) fn cached_out_edges(
         &mut self,
         src: Gid,
@@ -147,7 +147,7 @@ impl<'c> SqliteTransaction<'c> {
         Ok(list.filter(|list| list.len() <= most))
     }
 
-    /// Returns the edges of a list, with sources that are live or not.
+    /// Returns the edges of a list, whether their sources are live or not.
     fn all_in(
         &mut self,
         (dst, rel): (Gid, Relation),
@@ -171,7 +171,7 @@ impl<'c> SqliteTransaction<'c> {
         Ok(edges)
     }
 
-    /// Returns the outgoing edges of a node by some relations.
+    /// Visits the outgoing edges of a node with relations from `lo` to `hi`.
     pub(super) fn band(
         &mut self,
         src: Gid,

@@ -34,9 +34,9 @@ pub(super) fn answer(jobs: impl ExactSizeIterator<Item = WriteJob>, done: Result
 /// Writes the jobs in one transaction, and adds the keys that they touch to the log; `None` for the log if the last commit is not
 /// known.
 ///
-/// The first try has no savepoints: with a savepoint, SQLite copies every page before a job changes it. A job that fails has
-/// mostly written nothing, since guards are checked first. If one has, the whole batch is written again, with a savepoint for
-/// each job.
+/// The first try has no savepoints: with a savepoint, SQLite copies every page before a job changes it. A failed job has
+/// usually written nothing, since guards are checked first. If it has written something, the whole batch is written again,
+/// with a savepoint for each job.
 pub(super) fn write(
     conn: &Connection,
     caches: &StoreCaches,
@@ -50,7 +50,7 @@ pub(super) fn write(
     let changed = match transact(conn, caches, &mut log, jobs, false)? {
         Some(changed) => changed,
         None => {
-            // A log that this batch began has nothing from before it.
+            // A log that was begun by this batch has no earlier keys.
             log = log.zip(before).map(|(mut log, before)| {
                 log.undo_after(before);
                 log

@@ -15,7 +15,7 @@ use workgraph_core::storage::{CommitClock, TouchLog};
 pub(crate) struct SingleWriter {
     files: StorePaths,
     readers: Arc<ReaderPool>,
-    /// Clock of the commits, and the keys that they touched; locked during each of them.
+    /// Clock of the commits, and the keys that they touched; locked during each commit.
     commits: Mutex<(CommitClock, Option<TouchLog>)>,
 }
 

@@ -81,7 +81,7 @@ impl<W, T, E> PendingWrite<W, T, E> {
 }
 
 impl WriteJob {
-    /// Gives the changes of the job their instants, if it has any.
+    /// Stamps the job's changes with their times, if it has any.
     pub(super) fn stamp(&mut self, clock: &mut CommitClock) {
         if let Self::Graph(task) = self {
             clock.stamp(&mut task.work);

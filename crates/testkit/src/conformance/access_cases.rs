@@ -167,7 +167,7 @@ async fn knows(scene: &StoreScene<'_>, guest: Gid, user: Gid) -> Result<bool, Gr
     Ok(known_users.is_some_and(|known| known.users.contains(&user)))
 }
 
-/// Case found by a random history: viewers are not recomputed when such a node is created or deleted.
+/// Case found by a random history: viewers are recomputed when a user is trashed, so a guest no longer knows the user.
 pub(super) async fn gone_known_user(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let (gus, project) = shared_with_guest(&mut scene);

@@ -24,7 +24,7 @@ pub struct AuditedStore<S> {
     pub record_failed_sign_in: fn(&S, u64) -> Result<(), AuthStoreError>,
 }
 
-/// Store with a workspace, and its users' acts in sequence, each with its rows.
+/// Store with a workspace, and the acts of its users so far, each with the kinds of its rows.
 #[derive(Debug)]
 pub struct AuditedActs<S> {
     audited: AuditedStore<S>,

@@ -51,7 +51,7 @@ fn fill(draft: &mut Draft, number: i64, users: [Gid; 2]) {
 pub fn lists(txn: &mut dyn Transaction) -> Result<(), GraphStoreFailure> {
     let workspace = Some(gid(1)?);
     let users = [gid(2)?, gid(3)?];
-    // Each is written twice: values of the first version are no longer listed.
+    // Each task is written twice: values of the first version are no longer listed.
     for number in (0..TASKS).chain(0..TASKS) {
         let mut draft = match txn.node(gid(100 + number)?, Depth::Full)? {
             None => Draft::new(Type::Task, gid(100 + number)?, workspace),

@@ -340,7 +340,7 @@ pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), Graph
     scene.commit().await?;
     let task = scene.fixture.task_in(section, "short-lived", scene.ann);
     let mut changes = scene.fixture.take();
-    // Without the condition that it is live, which it is not yet.
+    // There is no guard that the task is live, since it does not exist yet.
     changes.trashed.push(task);
     let written = changes.node_writes.clone();
     store.commit(changes).await?;
@@ -362,7 +362,7 @@ pub(super) async fn made_and_trashed(store: &dyn GraphStore) -> Result<(), Graph
     for write in &mut again.node_writes {
         write.node.version += 1;
     }
-    // It is not specified if this is a conflict.
+    // It is not specified whether this is a conflict.
     let _ = store.commit(again).await;
     ensure(
         gone(&scene.load(want).await?),

@@ -83,7 +83,7 @@ pub(super) fn first(limit: usize) -> PageQuery {
     }
 }
 
-/// Returns the query of the page after one with these rows.
+/// Returns the query of the page that follows a page with these rows.
 pub(super) fn following(page: &PageQuery, rows: &PageRows) -> PageQuery {
     PageQuery {
         after: rows.next.clone(),

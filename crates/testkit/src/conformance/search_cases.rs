@@ -11,7 +11,7 @@ use workgraph_core::storage::{
     Changes, EdgeEnd, GraphStore, GraphStoreError, Guard, ListSource, NodeRef, PageQuery,
 };
 
-/// A page of users, who belong to no workspace, only contains those that match.
+/// A page of users, who belong to no workspace, contains only matching users.
 pub(super) async fn sifted(store: &dyn GraphStore) -> Result<(), GraphStoreFailure> {
     let mut scene = StoreScene::new(store).await?;
     let acme = scene.acme;

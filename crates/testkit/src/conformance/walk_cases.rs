@@ -75,7 +75,7 @@ pub(super) async fn among_changes(store: &dyn GraphStore) -> Result<(), GraphSto
         let mut found = rows.gids.clone();
         let mut step = 0usize;
         while rows.next.is_some() {
-            // One is removed, one is put in front of another, one goes into an empty section.
+            // One task is removed, one is put in front of another, and one goes into an empty section.
             let leaves = now.get((gone + 3 * step) % now.len().max(1)).copied();
             if let Some(gid) = leaves {
                 scene.fixture.with(|work| work.trash(gid, Type::Task));

@@ -13,8 +13,8 @@ use workgraph_core::storage::{
 pub(super) struct KnownNodes(Mutex<BTreeSet<Gid>>);
 
 impl KnownNodes {
-    /// Returns the changes without edges and aliases of nodes that were never written, with versions corrected for nodes that
-    /// are new, or not.
+    /// Returns the changes without edges and aliases of nodes that were never written, with versions corrected: 1 for new
+    /// nodes, higher for others.
     pub(super) fn formed(&self, mut changes: Changes) -> Changes {
         let mut known = self.0.lock().clone();
         for put in &mut changes.node_writes {
@@ -36,7 +36,7 @@ impl KnownNodes {
     }
 }
 
-/// Store around another one that commits changes as the rules of the service make them.
+/// Store that wraps another store, and commits changes as the rules of the service make them.
 #[derive(Debug)]
 pub struct WellFormed<'s, S> {
     store: &'s S,

@@ -129,7 +129,7 @@ impl SearchWorld<'_> {
         };
         let mut clauses: Vec<Clause<usize>> = (0..self.roll(4)).map(|_| self.clause(ty)).collect();
         if ty == Type::User {
-            // Users are searched among those of the workspace.
+            // Only users of the workspace are searched.
             clauses.push(Clause::Any(vec![(SearchLink::Workspace, 0)]));
         }
         SearchQuery {

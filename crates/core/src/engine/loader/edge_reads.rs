@@ -208,7 +208,7 @@ impl AccessLookup for Loader<'_> {
             all,
             depth,
             &mut |edge, node| {
-                // A node that is not a team has no members, even if it has such an edge.
+                // A node that is not a team has no members, even if it has a membership edge.
                 teams.extend(node.filter(|n| n.ty == Type::Team).map(|_| edge.src));
             },
         )?;

@@ -12,11 +12,11 @@ use crate::model::resources::{goal, task};
 use crate::storage::snapshot::Depth;
 use std::sync::Arc;
 
-/// Deepest chain of goals that is followed.
+/// Maximum length of a chain of goals that is followed.
 const DEEPEST: u8 = 32;
-/// Tasks that are read at once.
+/// Number of tasks that are read at once.
 const TASKS: usize = 1_000;
-/// Steps of reading a task in full and two of its fields.
+/// Number of steps for reading a task in full and two of its fields.
 const TASK_STEPS: usize = 4;
 
 impl Loader<'_> {

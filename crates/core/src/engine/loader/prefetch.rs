@@ -13,8 +13,8 @@ use crate::storage::snapshot::Depth;
 
 /// Maximum number of links of one field in a record.
 const LINKS_MAX: usize = 1_000;
-/// Bytes of the budget for one followed link, even to a node that was already followed: the first time for its entry in the set
-/// of followed nodes, later for the look-up there.
+/// Number of bytes of the budget for one followed link. It pays for the node's entry in the set of followed nodes, and for
+/// each later look-up there.
 const LINK: usize = 16;
 
 /// Link plan for a node of which only the name is shown.
@@ -55,7 +55,7 @@ impl Loader<'_> {
             self.reach(target, &STUB)?;
         }
         for target in named.linked {
-            // Users, too, only if the viewer may see them: the author alone made the link.
+            // Even users are named only to viewers who may see them: the link was the author's choice alone.
             let there = self.deep(target, Depth::Head)?;
             let target = match there {
                 true => Some(target),
@@ -246,7 +246,7 @@ impl Loader<'_> {
     }
 }
 
-/// Returns the gid of a link in a body.
+/// Returns the gid that a body stores for a link.
 fn inline(raw: &str) -> Option<Gid> {
     Gid::parse(raw.trim_matches('"'))
 }

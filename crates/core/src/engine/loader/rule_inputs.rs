@@ -204,7 +204,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// Loads the edges of a relation from a node, and from the nodes that these lead to.
+    /// Loads the edges of a relation from a node, and from all nodes that can be reached along them.
     fn reachable(&mut self, from: Gid, rel: Relation) -> Result<(), GraphStoreError> {
         let mut reached = vec![from];
         let mut seen = FxHashSet::from_iter([from]);

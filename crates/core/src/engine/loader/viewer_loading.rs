@@ -124,9 +124,9 @@ fn known_users(
     Ok(found)
 }
 
-/// Returns the members of a project or team, each with a flag that is true for teams; `None` if there are too many to list. A
-/// node that is neither user nor team is no member, even with such an edge: it can be created and trashed without recomputing
-/// viewers.
+/// Returns the members of a project or team, each with a flag that is true for teams; `None` if there are too many to list.
+/// A node that is neither user nor team is not a member, even with a membership edge: it can be created and trashed without
+/// recomputing viewers.
 fn few(
     snap: &mut dyn Snapshot,
     of: Gid,
@@ -175,8 +175,8 @@ const SHARED: &[Type] = Sharing::TYPES;
 /// Shared nodes whose other members a guest knows.
 const WITH_MEMBERS: &[Type] = &[Type::Project, Type::Portfolio, Type::Goal];
 
-/// Returns every edge of a relation into a node from nodes of these types. A node that is no team has no members, even with such
-/// an edge: it can be created and trashed without recomputing viewers.
+/// Returns every edge of a relation into a node from nodes of these types. A node that is not a team has no members, even
+/// with a membership edge: it can be created and trashed without recomputing viewers.
 fn all_of(
     snap: &mut dyn Snapshot,
     dst: Gid,

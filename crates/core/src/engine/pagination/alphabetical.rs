@@ -22,7 +22,7 @@ fn folded(title: &str) -> [i64; 3] {
     })
 }
 
-/// Steps of reading a row in full, and of folding and comparing its title.
+/// Number of steps for reading a row in full, and for folding and comparing its title.
 const SORTED: usize = 4;
 
 /// Reads rows by title, then gid.

@@ -1,4 +1,4 @@
-//! The rows of a page: they pass its filters, and the viewer may see them.
+//! Admission of rows to a page: they must pass its filters, and the viewer must be allowed to see them.
 use super::CandidateRow;
 use crate::access::Level;
 use crate::engine::loader::Loader;

@@ -5,11 +5,11 @@ use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
 use crate::storage::snapshot::{Depth, Snapshot};
 
-/// Fewest rows read of each list at once.
+/// Minimum number of rows that are read from each list at once.
 const SHARE_MIN: usize = 16;
 
-/// Reads the next rows after a gid: about `limit` of all lists together, so that a page costs the same for any number of
-/// workspaces. Rows beyond what was read of an unfinished list wait for the next chunk.
+/// Reads the next rows after a gid: about `limit` from all lists together, so that a page costs the same for any number of
+/// workspaces. Rows after the last row that was read from an unfinished list wait for the next chunk.
 pub(super) fn chunk(
     snap: &mut dyn Snapshot,
     workspaces: &[Gid],
@@ -49,7 +49,7 @@ pub(super) fn chunk(
     }
     let read = rows.len();
     rows.retain(|row| row.gid.as_i64() <= sure);
-    // Of several memberships, the oldest tells when the user joined.
+    // If a user has several memberships, the oldest one shows when they joined.
     rows.sort_unstable_by_key(|row| (row.gid, row.seq));
     rows.dedup_by_key(|row| row.gid);
     Ok(RowChunk {

@@ -10,12 +10,13 @@ use crate::search::{
 pub(super) enum CandidateSource<'q> {
     Links(&'q [(SearchLink, Gid)]),
     Column(IndexColumn, i64, i64),
-    /// Entries with no value in a column, or with one other than these.
+    /// Entries with no value in a column, or with a value other than these.
     Others(IndexColumn, &'q [(SearchLink, Gid)]),
     /// Entries with a column set that may match, modified within the bounds of the query.
     Shapes,
     Words(&'q WordQuery),
-    /// Nodes with a word that begins with one of the words of a query: all such nodes if it is the only word that counts.
+    /// Nodes with a word that begins with `prefix`, a word of the query. If `is_only` is true, the prefix alone decides the
+    /// condition.
     Prefix {
         prefix: &'q str,
         names_only: bool,
@@ -47,8 +48,9 @@ pub(super) fn sources(query: &SearchQuery) -> Vec<(usize, CandidateSource<'_>)> 
 }
 
 impl CandidateSource<'_> {
-    /// Returns true if the source is of lists that have the values which the order compares, and are probably short: those of what
-    /// people are responsible for. What most entries have in common is found sooner along the order.
+    /// Returns true if the source consists of lists that have the values of the order and are probably short: lists of the
+    /// objects that a user is responsible for. Matches of a condition that holds for most entries are found sooner by a scan
+    /// in order.
     pub(super) fn has_short_ranked_lists(&self, order: SortOrder) -> bool {
         let is_given = matches!(
             order,
@@ -69,7 +71,7 @@ impl CandidateSource<'_> {
             Self::Value(_, ValuePredicate::Number(..)) => false,
             Self::Value(..) => true,
             Self::Words(_) => true,
-            // A list has only one of several prefixes.
+            // If there are several prefixes, the nodes of a list may lack the others.
             Self::Prefix { is_only, .. } => *is_only,
             _ => false,
         }
@@ -107,8 +109,8 @@ fn of_clause(clause: &Clause) -> Vec<CandidateSource<'_>> {
     }
 }
 
-/// Returns a source for each word that no other word begins with: a node with the longer word has the shorter one, too. The
-/// longest come first; they are probably the rarest.
+/// Returns a source for each word that no other word begins with: a node with the longer word also has the shorter one. The
+/// longest words come first; they are probably the rarest.
 fn prefixes(words: &WordQuery) -> Vec<CandidateSource<'_>> {
     let is_implied = |word: &&String| {
         let mut others = words.words.iter().filter(|other| other != word);
@@ -169,7 +171,7 @@ impl Clause {
 }
 
 impl SearchLink {
-    /// Returns true if the node at the other end of the link lists the nodes with it.
+    /// Returns true if the node at the other end of the link has a list of the nodes that link to it.
     const fn is_listed(self) -> bool {
         !matches!(self, Self::Commenter | Self::Attachment)
     }

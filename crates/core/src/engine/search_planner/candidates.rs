@@ -8,13 +8,13 @@ use crate::search::{EntryList, IndexColumn, SearchQuery, SortOrder};
 
 /// Number of candidates of each list that are read first.
 const FIRST: usize = 32;
-/// Factor by which more is read when no list has ended: at most a third of the reads is wasted.
+/// Growth factor of the reads while no list has ended: at most a third of the reads is wasted.
 pub(super) const GROWTH: usize = 4;
-/// Greatest factor by which another list may exceed the smallest one and still be read.
+/// Maximum ratio of another list's size to the number of gathered candidates; larger lists do not reduce the candidates.
 const WIDER: usize = 4;
-/// Maximum number of candidates that are ever gathered; they take 96 MiB.
+/// Maximum number of candidates that a search gathers; they take 96 MiB.
 pub(super) const GATHERED_MAX: usize = 1 << 22;
-/// Number of value keys that are tested for each candidate that may be found, and the most of them.
+/// Number of value keys that are tested for each free place in the buffer; `TESTED_MAX` is the maximum in total.
 const TESTED: usize = 4;
 const TESTED_MAX: usize = 100_000;
 /// Number of candidates read and sorted in the time of one step.
@@ -26,17 +26,18 @@ pub(super) type Ranked = (Option<i64>, Gid);
 /// Candidates of a query.
 #[derive(Clone, Default)]
 pub(super) struct Candidates {
-    /// In the order of their gids, each once, unless their values are known.
+    /// Candidates, each once and in the order of gids, unless their values are known.
     pub(super) rows: Vec<Ranked>,
-    /// True if the values are those of the index entries; otherwise they are not known. Only the entries of these candidates are
-    /// checked then, in the order of the values.
+    /// True if the values are known: they are the values of the index entries. A search then checks only the entries of
+    /// these candidates, in the order of the values.
     pub(super) ranked: bool,
     /// Indices of the conditions that are known to hold for all candidates.
     pub(super) known: Vec<usize>,
 }
 
 impl Candidates {
-    /// Returns the candidates of a source, whose condition has this index, in the order in which they were read.
+    /// Returns the candidates of a source, in the order in which they were read. `clause` is the index of the source's
+    /// condition.
     fn of(buffer: CandidateBuffer, clause: usize, source: CandidateSource<'_>) -> Self {
         Self {
             rows: buffer.rows,
@@ -62,7 +63,7 @@ impl Candidates {
 /// Bounds on the number of candidates that are read from the sources of a query.
 #[derive(Clone, Copy)]
 pub(super) struct GatherBounds {
-    /// Candidates that all sources are known to exceed.
+    /// Number of candidates that every source is known to exceed.
     pub(super) least: usize,
     /// Maximum number of candidates of a source.
     pub(super) most: usize,
@@ -80,7 +81,7 @@ pub(super) struct PrefixScan {
     names_only: bool,
     /// All such nodes, in the order of gids, or `None` if they do not fit.
     all: Option<CandidateBuffer>,
-    /// Number of nodes that would have fitted.
+    /// Number of nodes for which the buffer had room.
     most: usize,
 }
 
@@ -115,7 +116,7 @@ impl CandidateBuffer {
         self.rows.push((None, gid));
     }
 
-    /// Returns the column whose values a list of entries must be read with, and the vector for them.
+    /// Returns the column whose values must be read along with a list of entries, and the vector to append to.
     pub(super) fn of_list(&mut self, list: &EntryList) -> (IndexColumn, &mut Vec<Ranked>) {
         let column = self.column.filter(|column| list.gives(*column));
         self.ranked &= column.is_some();
@@ -139,9 +140,9 @@ impl CandidateBuffer {
 }
 
 impl SearchEngine<'_, '_> {
-    /// Returns the candidates of the smallest source, without those that other small sources lack; `None` if all sources have
-    /// more than the bounds allow. It reads the sources in turn, each time a little further, so that it reads no more of the
-    /// others than of the smallest.
+    /// Returns the candidates of the smallest source, except for candidates that another small source lacks; `None` if all
+    /// sources have more than the bounds allow. It reads the sources in turn, each time a little further, so that it reads
+    /// no more of any source than of the smallest.
     pub(super) fn gather(
         &mut self,
         query: &SearchQuery,
@@ -165,7 +166,7 @@ impl SearchEngine<'_, '_> {
             let last = std::mem::replace(&mut before, size);
             for (at, (clause, source)) in sources.iter().enumerate() {
                 let most = most_of(source);
-                // It was read as far as it may be.
+                // This source was already read up to its maximum.
                 if last >= most {
                     continue;
                 }
@@ -213,7 +214,7 @@ impl SearchEngine<'_, '_> {
         Ok(first.unwrap_or_default().in_order())
     }
 
-    /// Reads nodes of a source, about `most` if there are more; returns true if these are all.
+    /// Reads nodes of a source, about `most` if there are more; returns true if it has read all nodes.
     fn fill(
         &mut self,
         query: &SearchQuery,
@@ -293,7 +294,7 @@ fn sort(rows: &mut Vec<Ranked>) {
     rows.dedup_by_key(|row| row.1);
 }
 
-/// Keeps the candidates that others also contain; both are in the order of gids.
+/// Keeps the candidates that are also in `others`; both are in the order of gids.
 fn keep_common(rows: &mut Vec<Ranked>, others: &[Ranked]) {
     let mut others = others.iter().map(|row| row.1).peekable();
     rows.retain(|(_, gid)| {

@@ -13,8 +13,8 @@ use crate::search::{
 use crate::storage::snapshot::{PrefixList, WordScan};
 
 impl SearchEngine<'_, '_> {
-    /// Reads nodes that have a word with a prefix. Rows of words that are not searched are read with them; if they are many,
-    /// everything is read again, further.
+    /// Reads nodes that have a word with a prefix. The read also returns rows of parts that are not searched; if these leave
+    /// too little room, everything is read again with a higher limit.
     pub(super) fn pour_prefix(
         &mut self,
         ty: Type,

@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-/// Greatest number of entries that are read at once.
+/// Maximum number of entries that are read at once.
 const CHUNK_MAX: usize = 1_024;
 
-/// Least number of entries of one column set that are read at once.
+/// Minimum number of entries of one column set that are read at once.
 const CURSOR_MIN: usize = 4;
 
 /// Entries of one column set, in the order of the scan.
@@ -25,14 +25,14 @@ struct ScanCursor {
     entries: VecDeque<IndexEntry>,
 }
 
-/// Part of the entries that are scanned in an order.
+/// Part of the entries of a scan in order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanPartition {
     /// Entries that have a value in the column of the order.
     Valued,
-    /// Entries that have none.
+    /// Entries without a value in that column.
     Unvalued,
-    /// Users whom the viewer did not assign any of their last tasks to.
+    /// Users who got none of the tasks that the viewer assigned last.
     Strangers,
     /// Nodes that have all words in the name.
     Named,
@@ -200,7 +200,7 @@ impl SearchEngine<'_, '_> {
         Ok(entries)
     }
 
-    /// Scans the nodes that have the words: those with all words in the name, or the others.
+    /// Scans the nodes that have the words: either the nodes with all words in the name, or the other nodes.
     fn walk_words(
         &mut self,
         query: &SearchQuery,
@@ -249,7 +249,7 @@ impl SearchEngine<'_, '_> {
         }
     }
 
-    /// Scans users: first those to whom the viewer recently assigned tasks (last if ascending), then the others.
+    /// Scans users: first the users to whom the viewer recently assigned tasks (last if ascending), then all other users.
     fn walk_users(&mut self, query: &SearchQuery, bounds: &mut SearchBounds<'_>) -> SearchFlow {
         let known: Vec<Gid> = self.known()?.keys().copied().collect();
         let known_first = !query.ascending;

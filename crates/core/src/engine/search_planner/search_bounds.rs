@@ -1,4 +1,4 @@
-//! Limits of a search: the rows that it may still find, look at and scan.
+//! Limits of a search: how many rows it may still find, look at and scan.
 use crate::storage::PageRows;
 
 /// Rows found so far, and the limits of finding more.
@@ -15,14 +15,14 @@ pub(super) struct SearchBounds<'r> {
 /// Beginning of a scan that is given up as soon as too few of its entries match.
 #[derive(Clone, Copy)]
 pub(super) struct TrialScan {
-    /// Greatest number of entries that it scans.
+    /// Maximum number of entries that it scans.
     pub(super) steps: usize,
     /// Number of rows found before it.
     pub(super) found: usize,
 }
 
-/// Number of matches that a scan should have met before it is judged: if matches are as frequent as it needs, it nearly always
-/// meets half of that number.
+/// Number of expected matches after which a scan is judged. If matches are as frequent as the scan needs, it has nearly
+/// always met at least half of them by then.
 const JUDGED: usize = 4;
 
 impl SearchBounds<'_> {
@@ -47,7 +47,8 @@ impl SearchBounds<'_> {
         };
         let found = self.rows.gids.len().saturating_sub(trial_scan.found);
         let taken = trial_scan.steps.saturating_sub(self.steps);
-        // Compares the matches due by now with twice the matches met; both are multiplied by all steps.
+        // Compares the number of matches expected by now with twice the number of matches met; both are multiplied by the
+        // number of all steps.
         let wanted = self
             .limit
             .saturating_sub(trial_scan.found)

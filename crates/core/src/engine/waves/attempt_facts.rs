@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub trait AttemptCache {
     /// Returns the answer to a read that the facts do not answer, if the cache has it.
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
-    /// Returns true if no commit between the one that a decision saw and the state of the facts has touched what it read; false if
-    /// that is not known.
+    /// Returns true if no commit after the state that a decision saw, up to the state of the facts, has touched its reads;
+    /// false if that is not known.
     fn holds(&self, reads: &DecisionReads) -> bool;
     /// Returns a viewer, if the cache has it.
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
@@ -37,7 +37,7 @@ impl AttemptFacts<'_> {
         }
     }
 
-    /// Returns true if what a decision read is known to be true of the state of the facts.
+    /// Returns true if the reads of a decision are known to be true of the state of the facts.
     pub(super) fn hold(&self, reads: &DecisionReads) -> bool {
         match self {
             Self::Given(facts) => reads.seq == facts.seq(),
@@ -45,7 +45,7 @@ impl AttemptFacts<'_> {
         }
     }
 
-    /// Returns the same facts, for one of several attempts.
+    /// Returns the same facts again, for another attempt.
     pub(super) fn again(&mut self) -> AttemptFacts<'_> {
         match self {
             Self::Given(facts) => AttemptFacts::Given(facts),
@@ -53,7 +53,8 @@ impl AttemptFacts<'_> {
         }
     }
 
-    /// Returns the answer to a read from the cache, which keeps it under the read as made or as requested.
+    /// Returns the answer to a read from the cache, which may have it under `made`, the read in its widened form, or under
+    /// the read as requested.
     pub(super) fn cached(&mut self, read: &GraphRead, made: &GraphRead) -> Option<GraphAnswer> {
         let Self::Growing(facts, cache) = self else {
             return None;

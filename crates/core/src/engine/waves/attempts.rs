@@ -51,7 +51,7 @@ pub fn load_attempt(
     load_on(FactsSnapshot::of(facts), want, viewer)
 }
 
-/// Answers a query from facts, and from a cache for what the facts lack.
+/// Answers a query from facts, and takes the answers that the facts lack from a cache.
 #[must_use]
 pub fn load_attempt_with(
     facts: &mut Facts,
@@ -59,7 +59,7 @@ pub fn load_attempt_with(
     want: &ReadQuery,
 ) -> Attempt<ReadView> {
     if want.search.is_some() {
-        // The reads of a search follow from the rows that it lacked before, which are looked up together.
+        // A search knows its next reads only from the rows that it lacked; all of these rows are looked up together.
         return load_on(FactsSnapshot::of(facts), want, cache.viewer(want.viewer));
     }
     let facts = AttemptFacts::Growing(facts, cache);

@@ -23,12 +23,14 @@ pub enum Applied {
 pub struct AppliedChanges {
     /// The writes of all change sets that were not refused.
     pub writes: GraphWrites,
-    /// The receipt of each change set, or the reason why it was refused. The reason is true of the state that was read, as the
-    /// writes are, and is outdated when they are. The numbers are those before [`GraphWrites::move_to`].
+    /// The receipt of each change set, or the reason why it was refused. Like the writes, the reason is true of the state
+    /// that was read, and is outdated when the writes are. The commit numbers are the numbers before
+    /// [`GraphWrites::move_to`].
     pub outcomes: Vec<Result<CommitReceipt, GraphStoreError>>,
 }
 
-/// Applies change sets one after the other, each to the state after the ones before it. A refused one is left out.
+/// Applies change sets one after the other, each to the state after the change sets before it. A refused change set is left
+/// out.
 #[must_use]
 pub fn apply_attempt(facts: &Facts, sets: &[&Changes]) -> Applied {
     apply_on(AttemptFacts::Given(facts), sets)
@@ -74,7 +76,7 @@ fn apply_on(mut facts: AttemptFacts<'_>, sets: &[&Changes]) -> Applied {
             return Applied::Lacks(overlay.lacking());
         }
         let mut writes = overlay.into_writes();
-        // A refusal depends on what was read, too.
+        // A refusal depends on its reads, too.
         reads.append(&mut writes.reads);
         if !is_spoiled {
             writes.reads = reads;

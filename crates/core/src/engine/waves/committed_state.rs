@@ -10,13 +10,13 @@ use crate::storage::FactKey;
 use crate::storage::snapshot::Depth;
 use rustc_hash::FxHashSet;
 
-/// Maximum number of attempts at a read, each with what the last one lacked.
+/// Maximum number of attempts at a read; each attempt gets the answers that the last one lacked.
 const ATTEMPTS_MAX: usize = 4;
 /// Bytes that an outdated key takes.
 const OUTDATED: usize = 2 * size_of::<FactKey>();
 
-/// Facts of the state before commits, with the writes of these. Together they answer the reads that the commits made, and reads
-/// of the written data. Later commits outdate answers by the keys that they touch.
+/// Facts of the state before some commits, with the writes of the commits. Together they answer the reads that the commits
+/// made, and reads of the written data. Later commits outdate answers by the keys that they touch.
 #[derive(Debug)]
 pub(super) struct CommittedState {
     facts: Facts,
@@ -44,7 +44,7 @@ impl CommittedState {
         }
     }
 
-    /// Returns the commit before these.
+    /// Returns the last commit before these commits.
     pub(super) const fn base(&self) -> Seq {
         self.writes.base
     }
@@ -64,12 +64,12 @@ impl CommittedState {
         self.writes.touched.contains(&key)
     }
 
-    /// Returns true if the commits touch nothing that a decision read, or if it saw them all.
+    /// Returns true if the commits touch none of the reads of a decision, or if the decision saw all of the commits.
     pub(super) fn holds(&self, reads: &DecisionReads) -> bool {
         reads.seq >= self.last_seq() || !reads.keys.iter().any(|key| self.touches(*key))
     }
 
-    /// Returns true if it still has the facts of the state before the commits.
+    /// Returns true if the facts of the state before the commits are still kept.
     pub(super) const fn has_its_facts(&self) -> bool {
         self.facts.seq() == self.writes.base
     }

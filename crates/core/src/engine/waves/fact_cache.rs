@@ -44,10 +44,13 @@ impl AnswerGeneration {
 
 /// Reads with their answers, all true of the state after one commit, [`FactCache::seq`].
 ///
-/// Three rules keep it exact. A store reads the number of the last commit, and the [keys](super::GraphWrites::touched) that the
-/// commits since the cache's state have touched, before it takes anything from the cache for a request, and has it
-/// [invalidate](FactCache::invalidate_to) what was touched. It gives the cache answers with the commit of the state that they
-/// were read from. And it takes answers only for facts of that state.
+/// Three rules keep it exact:
+///
+/// - Before a store takes anything from the cache for a request, it reads the number of the last commit and the
+///   [keys](super::GraphWrites::touched) that the commits since the cache's state have touched, and
+///   [invalidates](FactCache::invalidate_to) the answers that depend on these keys.
+/// - The store adds each answer together with the commit of the state that the answer was read from.
+/// - It takes answers only for facts of the cache's state.
 ///
 /// Half the cache is dropped at once: the answers that were not used for longest.
 ///
@@ -69,7 +72,7 @@ pub struct FactCache {
 }
 
 impl FactCache {
-    /// Returns an empty cache of about this many bytes at most, at the state after a commit.
+    /// Returns an empty cache with a maximum size of about `bytes_max` bytes, at the state after a commit.
     #[must_use]
     pub fn new(bytes_max: usize, seq: Seq) -> Self {
         Self {
@@ -85,13 +88,14 @@ impl FactCache {
         }
     }
 
-    /// Returns the commit for which the answers are true.
+    /// Returns the last commit of the state that the answers are true of.
     #[must_use]
     pub const fn seq(&self) -> Seq {
         self.seq
     }
 
-    /// Returns true if no commit up to the state of the cache has touched what a decision read; false if that is not known.
+    /// Returns true if no commit up to the state of the cache has touched the reads of a decision; false if that is not
+    /// known.
     #[must_use]
     pub fn holds(&self, reads: &DecisionReads) -> bool {
         self.touched.holds(reads)
@@ -143,8 +147,8 @@ impl FactCache {
         self.drop_committed();
     }
 
-    /// Moves on to the state after durable commits, and keeps what they wrote. `facts` are those from which the writes were
-    /// found, of the state to which the writes were applied.
+    /// Moves on to the state after durable commits, and keeps their writes. `facts` are the facts from which the writes were
+    /// computed, true of the state to which the writes were applied.
     pub fn commit(&mut self, facts: Facts, writes: GraphWrites) {
         self.commit_state(CommittedState::new(facts, writes));
     }
@@ -295,7 +299,7 @@ impl FactCache {
         Some(answer)
     }
 
-    /// Adds kept answers to facts, and returns the reads that have none. Facts of another state get none.
+    /// Adds kept answers to facts, and returns the reads without an answer. Facts of another state get no answers.
     ///
     /// # Errors
     /// Fails if a kept answer does not fit its read.

@@ -77,7 +77,7 @@ impl Facts {
         }
     }
 
-    /// Returns the last commit that the facts show.
+    /// Returns the last commit of the state that the facts are true of.
     #[must_use]
     pub const fn seq(&self) -> Seq {
         self.seq

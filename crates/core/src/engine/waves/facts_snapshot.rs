@@ -1,4 +1,4 @@
-//! A snapshot of facts: it answers what is known; unknown reads get "nothing" and are noted.
+//! A snapshot of facts: it answers reads from facts; a read without an answer gets an empty one and is noted.
 use super::attempt_facts::AttemptFacts;
 use super::facts::Facts;
 use super::graph_read::{GraphAnswer, GraphRead};
@@ -34,7 +34,7 @@ impl<'f> FactsSnapshot<'f> {
         Self::over(AttemptFacts::Given(facts))
     }
 
-    /// Returns a snapshot of facts.
+    /// Returns a snapshot of the facts of an attempt.
     pub(super) fn over(facts: AttemptFacts<'f>) -> Self {
         Self {
             facts,
@@ -43,7 +43,7 @@ impl<'f> FactsSnapshot<'f> {
         }
     }
 
-    /// Returns a snapshot of facts that notes missing reads exactly as requested: no row and no depth more.
+    /// Returns a snapshot of facts that notes missing reads exactly as requested, without additional rows or depth.
     pub(super) fn exact(facts: &'f Facts) -> Self {
         Self {
             facts: AttemptFacts::Given(facts),
@@ -52,7 +52,7 @@ impl<'f> FactsSnapshot<'f> {
         }
     }
 
-    /// Returns a snapshot of facts that records what is read.
+    /// Returns a snapshot of facts that records its reads.
     pub(super) fn recording(facts: AttemptFacts<'f>) -> Self {
         Self {
             facts,
@@ -96,7 +96,7 @@ impl<'f> FactsSnapshot<'f> {
         self.asked.iter().flatten()
     }
 
-    /// Returns true if what a decision read is known to be true of the state of the facts.
+    /// Returns true if the reads of a decision are known to be true of the state of the facts.
     pub(super) fn holds(&self, reads: &DecisionReads) -> bool {
         self.facts.hold(reads)
     }

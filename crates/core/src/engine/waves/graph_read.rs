@@ -9,7 +9,7 @@ use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry, Wo
 use crate::storage::snapshot::{Depth, InOutItem, PrefixList, Snapshot, Transaction, WordScan};
 use std::sync::Arc;
 
-/// One read of a [`Snapshot`] or [`Transaction`], as data. Each variant means what the method of this name does.
+/// One read of a [`Snapshot`] or [`Transaction`], as data. Each variant is a call of the method that has its name.
 #[expect(missing_docs, reason = "fields have the names of the parameters")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum GraphRead {
@@ -128,37 +128,37 @@ pub type InOutRow = (Edge, Arc<Node>, Vec<Edge>);
 /// Answer to a [`GraphRead`]: everything that the method returns or visits, in its order.
 #[derive(Clone, PartialEq, Debug)]
 pub enum GraphAnswer {
-    /// Of [`GraphRead::Alias`].
+    /// Answer to [`GraphRead::Alias`].
     Gid(Option<Gid>),
-    /// Of [`GraphRead::Node`].
+    /// Answer to [`GraphRead::Node`].
     Node(Option<Arc<Node>>),
-    /// Of [`GraphRead::EdgesOut`], [`GraphRead::ScanOut`] and [`GraphRead::ScanIn`]. The nodes are present at [`Depth::Head`] and
-    /// deeper.
+    /// Answer to [`GraphRead::EdgesOut`], [`GraphRead::ScanOut`] and [`GraphRead::ScanIn`]. The nodes are present at
+    /// [`Depth::Head`] and deeper.
     Edges(Vec<(Edge, Option<Arc<Node>>)>),
-    /// Of [`GraphRead::ScanInOut`].
+    /// Answer to [`GraphRead::ScanInOut`].
     Rows(Vec<InOutRow>),
-    /// Of [`GraphRead::EdgeBetween`] and [`GraphRead::LastEdgeBefore`].
+    /// Answer to [`GraphRead::EdgeBetween`] and [`GraphRead::LastEdgeBefore`].
     Edge(Option<Edge>),
-    /// Of [`GraphRead::ListIn`] and [`GraphRead::ScanWords`].
+    /// Answer to [`GraphRead::ListIn`] and [`GraphRead::ScanWords`].
     Gids(Vec<Gid>),
-    /// Of [`GraphRead::CountIn`].
+    /// Answer to [`GraphRead::CountIn`].
     Count(u64),
-    /// Of [`GraphRead::ScanWorkspace`].
+    /// Answer to [`GraphRead::ScanWorkspace`].
     Nodes(Vec<(Gid, Seq, Option<Arc<Node>>)>),
-    /// Of [`GraphRead::ScanValues`].
+    /// Answer to [`GraphRead::ScanValues`].
     Values(Vec<(IndexKey, Gid)>),
-    /// Of [`GraphRead::KeysOf`].
+    /// Answer to [`GraphRead::KeysOf`].
     Keys(Vec<IndexKey>),
-    /// Of [`GraphRead::IndexEntry`].
+    /// Answer to [`GraphRead::IndexEntry`].
     Entry(Option<IndexEntry>),
-    /// Of [`GraphRead::ListIndexEntries`] and [`GraphRead::ListPrefixMatches`]. In the latter a row has a value if its part is
-    /// searched.
+    /// Answer to [`GraphRead::ListIndexEntries`] and [`GraphRead::ListPrefixMatches`]. A row of the latter has a value if
+    /// its word is in a part of the node that is searched.
     Listed(Vec<(Gid, Option<i64>)>),
-    /// Of [`GraphRead::ColumnSets`].
+    /// Answer to [`GraphRead::ColumnSets`].
     ColumnSets(Vec<ColumnSet>),
-    /// Of [`GraphRead::ScanIndexEntries`].
+    /// Answer to [`GraphRead::ScanIndexEntries`].
     Entries(Vec<IndexEntry>),
-    /// Of [`GraphRead::AppName`].
+    /// Answer to [`GraphRead::AppName`].
     Name(Option<String>),
 }
 

@@ -27,8 +27,8 @@ pub struct WrittenNode {
     pub is_new: bool,
 }
 
-/// Writes of one or more commits that follow each other, as an [`Overlay`](super::Overlay) collects them. They hold only the last
-/// state of each part, so they can be made table by table: [`GraphWrites::flush`] shows the order.
+/// Writes of one or more consecutive commits, as an [`Overlay`](super::Overlay) collects them. They hold only the last state
+/// of each part, so they can be made table by table: [`GraphWrites::flush`] shows the order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct GraphWrites {
     /// Commit of the state to which the writes are applied: the state of the facts, or a later one after
@@ -75,13 +75,13 @@ impl GraphWrites {
         self.base + self.journal.len() as Seq
     }
 
-    /// Returns true if something that was read has been touched: the writes are outdated and must be computed again.
+    /// Returns true if one of the keys is a key of the reads: the writes are then outdated and must be computed again.
     pub fn is_outdated(&self, touched: impl IntoIterator<Item = FactKey>) -> bool {
         touched.into_iter().any(|key| self.reads.contains(&key))
     }
 
-    /// Moves the writes to a later state; the commits in between touched nothing that was read. The commits get the numbers after
-    /// that state.
+    /// Moves the writes to a later state; the commits in between must have touched none of the reads. The commits get the
+    /// numbers after that state.
     pub fn move_to(&mut self, base: Seq) {
         let old = self.base;
         let moved = |seq: &mut Seq| {

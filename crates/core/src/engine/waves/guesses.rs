@@ -17,13 +17,13 @@ use crate::storage::{
 use std::collections::BTreeSet;
 
 const START: (i64, i64) = (i64::MIN, i64::MIN);
-/// Parts of a two-step list that are read first.
+/// Number of parts of a two-step list that are read first.
 const PARTS: usize = 64;
 /// Maximum number of links of one field in a record.
 const LINKS: usize = 1_000;
 
-/// Returns the reads that the first attempt at a query will probably make, including those of the viewer's memberships if the
-/// viewer is not known.
+/// Returns the reads that the first attempt at a query will probably make, including the reads of the viewer's memberships
+/// if the viewer is not known.
 #[must_use]
 pub fn load_guesses(want: &ReadQuery, with_viewer: bool) -> Vec<GraphRead> {
     let mut reads = Vec::new();

@@ -46,7 +46,7 @@ impl<K: Ord, V> KnownRanges<K, V> {
         })
     }
 
-    /// Returns the number of rows known without a gap up to this key, or up to the next one before a gap.
+    /// Returns the number of rows in the longest known range that covers a key, or 0 if none does.
     pub(super) fn known_to(&self, after: Option<&K>) -> usize {
         let reaching = self.0.iter().filter(|range| range.covers(after));
         reaching.map(|range| range.rows.len()).max().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Reads that an attempt lacked, in the form in which the next wave makes them.
+//! Reads that an attempt lacked, in the form that the next wave uses.
 use super::facts::Facts;
 use super::graph_read::GraphRead;
 use crate::model::gid::Gid;
@@ -6,9 +6,9 @@ use crate::storage::alias;
 use crate::storage::snapshot::Depth;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Fewest rows that a scan reads when it continues after known rows.
+/// Minimum number of rows that a scan reads when it continues after known rows.
 const READ_ON: usize = 32;
-/// Fewest gids that are read of a list without an order.
+/// Minimum number of gids that are read from a list without an order.
 const LISTED: usize = 1_024;
 /// Approximate number of rows, with their nodes, that all scans of one wave read.
 const WAVE_ROWS: usize = 2_048;
@@ -60,8 +60,8 @@ impl Misses {
         nodes.chain(self.reads).collect()
     }
 
-    /// Returns a read in the form in which it is made: of nodes and lists more than requested, so that the next reads are
-    /// answered.
+    /// Returns a read in the form that the wave uses: it may read more of a node or list than requested, so that the next
+    /// reads are answered, too.
     pub(super) fn widened(&self, mut read: GraphRead, facts: &Facts) -> GraphRead {
         if let GraphRead::Node { depth, .. } = &mut read {
             if self.in_full {
@@ -90,7 +90,7 @@ impl Misses {
             }
             _ => return read,
         };
-        // Scans that continue grow, so that a long list takes few waves: those with nodes twofold, others fourfold.
+        // Scans that continue grow, so that a long list takes few waves: scans with nodes twofold, other scans fourfold.
         if known > 0 {
             let more = if rows { known } else { known.saturating_mul(3) };
             *limit = (*limit).max(more).max(READ_ON);
@@ -98,7 +98,7 @@ impl Misses {
         read
     }
 
-    /// Notes a read in the form in which it is made.
+    /// Notes a read that already has the form for the wave.
     pub(super) fn note(&mut self, read: GraphRead) {
         if let GraphRead::Node { gid, depth } = read {
             let noted = self.nodes.entry(gid).or_insert(depth);
@@ -114,7 +114,8 @@ impl Misses {
         if !self.is_exact
             && let Some(wanted) = rows_wanted(&read)
         {
-            // Lists that are read one after the other would all be read in this wave, so the later ones wait.
+            // Without a limit, this wave would read all lists that the attempt reads one after the other, so later lists
+            // wait.
             if self.rows >= WAVE_ROWS && wanted < usize::MAX >> 1 {
                 return;
             }
@@ -141,8 +142,9 @@ fn rows_wanted(read: &GraphRead) -> Option<usize> {
     }
 }
 
-/// Returns true if a read ends after some rows of a list. The number of rows requested of a list may depend on the rows of the
-/// list before: an attempt that finds none requests the same number of each, and these are the reads that a cache has.
+/// Returns true if a read ends after some rows of a list. The number of rows that it requests may depend on the rows of the
+/// previous list. An attempt that finds no rows requests the same number from each list, and those are the reads that a
+/// cache has.
 pub(super) const fn is_bounded(read: &GraphRead) -> bool {
     match read {
         GraphRead::ScanOut { limit, .. }

@@ -44,8 +44,8 @@ impl ChangedLists {
 
 /// A [`Transaction`](crate::storage::snapshot::Transaction) over facts.
 ///
-/// A node of version 1 is new: no edge, alias, value or index entry of its gid exists before. A node of a later version is live
-/// if it was live before; no write revives a trashed node.
+/// A node of version 1 is new: no edge, alias, value or index entry of its gid existed before. A node of a later version is
+/// live if it was live before; no write revives a trashed node.
 #[derive(Debug)]
 pub struct Overlay<'f> {
     base: FactsSnapshot<'f>,
@@ -112,7 +112,7 @@ impl<'f> Overlay<'f> {
         self.progress
     }
 
-    /// Returns the writes, with the keys of what was read.
+    /// Returns the writes, with the keys of the reads.
     #[must_use]
     pub fn into_writes(mut self) -> GraphWrites {
         let facts = self.base.facts();

@@ -1,4 +1,4 @@
-//! Pending commits: writes on their way to the store, each applied to the state after the ones before it.
+//! Pending commits: writes on their way to the store, each applied to the state after the writes before it.
 use super::committed_state::{CommittedState, depends};
 use super::fact_cache::FactCache;
 use super::facts::Facts;
@@ -35,7 +35,7 @@ impl PendingCommits {
         self.states.back().map(CommittedState::last_seq)
     }
 
-    /// Adds commits. `facts` are those from which the writes were found, of the state after the last commit.
+    /// Adds commits. `facts` are the facts from which the writes were computed, true of the state after the last commit.
     pub fn push(&mut self, facts: Facts, writes: GraphWrites) {
         self.states.push_back(CommittedState::new(facts, writes));
     }
@@ -52,14 +52,15 @@ impl PendingCommits {
         self.states.clear();
     }
 
-    /// Returns true if neither these commits nor those before them, as far as the cache knows them, touch what a decision read.
+    /// Returns true if neither these commits nor earlier ones, as far as the cache knows them, touch the reads of a
+    /// decision.
     #[must_use]
     pub fn hold(&self, reads: &DecisionReads, cache: &FactCache) -> bool {
         cache.holds(reads) && self.states.iter().all(|state| state.holds(reads))
     }
 
-    /// Returns the answer to a read of the state after the last commit, if it is known. The cache must be at a state to which
-    /// only these commits were added; otherwise the answer is `None`.
+    /// Returns the answer to a read of the state after the last commit, if it is known. The cache must be at the state
+    /// before these commits, or after some or all of them; otherwise the answer is `None`.
     pub fn answer(&mut self, read: &GraphRead, cache: &mut FactCache) -> Option<GraphAnswer> {
         let states = self.states.make_contiguous();
         if let Some((first, last)) = states.first().zip(states.last())

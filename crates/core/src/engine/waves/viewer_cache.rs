@@ -5,7 +5,7 @@ use crate::storage::ViewerKey;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Approximate bytes of a viewer's key, with what the viewer knows because of it.
+/// Approximate bytes of a key on which a viewer depends, with the part of the viewer that was read from it.
 pub(super) const KEY: usize = 128;
 
 /// A viewer, and the keys on which it depends.
@@ -34,7 +34,8 @@ impl ViewerCache {
         self.viewers.get(&key).map(|kept| Arc::clone(&kept.viewer))
     }
 
-    /// Keeps a viewer that depends on these keys, within a bound of bytes. If there is no room, all others are dropped.
+    /// Keeps a viewer that depends on these keys, up to a maximum number of bytes. If there is no room, all other viewers
+    /// are dropped.
     pub(super) fn keep(
         &mut self,
         key: ViewerKey,

@@ -1,4 +1,5 @@
-//! Copying of the attachments of tasks: a copy has the content of its original. Their file is kept as long as one of them exists.
+//! Copying of the attachments of tasks: a copy shares the file of its original. The file is kept until the original and all
+//! its copies are deleted.
 use super::copier::Copier;
 use crate::domain_error::DomainError;
 use crate::model::draft::Draft;

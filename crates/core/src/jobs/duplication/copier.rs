@@ -161,7 +161,7 @@ impl<'s> Copier<'s> {
             }
         } else {
             draft.take(task::CUSTOM_TYPE, old);
-            // The copy is open.
+            // The copy is not completed, so it does not take over the status of a completed task.
             if !old.get(task::COMPLETED) {
                 draft.take(task::CUSTOM_TYPE_STATUS, old);
             }

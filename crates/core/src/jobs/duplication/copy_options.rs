@@ -19,7 +19,7 @@ impl CopyOptions {
         "subtasks",
         "tags",
     ];
-    /// Returns the options with the one of this name added.
+    /// Returns the options with the option of this name added.
     #[must_use]
     pub fn with(self, name: &str) -> Self {
         let bit = Self::NAMES.iter().position(|n| *n == name);
@@ -30,7 +30,7 @@ impl CopyOptions {
     pub fn all() -> Self {
         Self::NAMES.iter().fold(Self(0), |all, name| all.with(name))
     }
-    /// Returns true if the options contain the one of this name, or if the name is unknown.
+    /// Returns true if the options contain the option of this name, or if the name is unknown.
     #[must_use]
     pub fn has(self, name: &str) -> bool {
         self.with(name) == self

@@ -1,4 +1,4 @@
-//! Reads of a duplication: the rows of a step, and the nodes to which these lead.
+//! Reads of a duplication: the rows of a step, and the nodes that the rows link to.
 use super::attachments::{copy_of_task, shared_file};
 use super::relations::Branch;
 use super::{CopyKind, CopyPhase, Duplication, TIES_MAX};
@@ -84,7 +84,7 @@ impl Duplication {
         want
     }
 
-    /// Adds the further reads of a step, according to the rows of the first read; `None` if there are none.
+    /// Adds the further reads of a step, which follow from the rows of the first read; `None` if there are none.
     pub(in crate::jobs) fn more(
         &self,
         job: Gid,
@@ -193,7 +193,7 @@ impl Duplication {
     }
 }
 
-/// Returns the list of the objects of a branch at a parent.
+/// Returns the list source of the subtasks or attachments of a parent.
 fn inside(want: &mut ReadQuery, parent: Gid, branch: Branch) -> ListSource {
     ListSource::Edges {
         anchor: want.add_ref(parent),
@@ -257,7 +257,7 @@ static ATTACHED: CopyPlans = CopyPlans(OnceLock::new(), |ty| {
     branch(ty, &ATTACHMENTS, attachment())
 });
 
-/// Returns a plan of the objects of a branch.
+/// Returns a plan that reads the subtasks or attachments of a task.
 fn branch(ty: Type, field: &'static FieldDef, each: Plan) -> Plan {
     let links = plan::LinkPlan::Plans(vec![each]);
     Plan {

@@ -14,7 +14,7 @@ use crate::storage::change_builder::ChangeBuilder;
 /// Parent whose objects are copied in pages, and the keyset after which the next page starts.
 type ParentProgress = Option<(Gid, Option<Vec<i64>>)>;
 
-/// Objects at tasks that a phase copies.
+/// Kind of objects that a phase copies from each task.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Branch {
     Subtasks,
@@ -53,7 +53,7 @@ impl Branch {
 }
 
 impl Copier<'_> {
-    /// Copies the rows of a phase: the objects of one parent, or those of a page of parents. Returns the next phase.
+    /// Copies the rows of a phase: the objects of one parent, or of a page of parents. Returns the next phase.
     ///
     /// # Errors
     /// Fails if a description with an attachment cannot be read.
@@ -141,7 +141,7 @@ impl Copier<'_> {
                 self.object(work, next, branch, (old, *parent, under), copied);
             }
         }
-        // Tasks that were just copied are at the end of the list themselves.
+        // Tasks that this step copied are now at the end of the list of parents.
         let more = self.view.rows.next.is_some() || room < STEP_OBJECTS;
         let wide = if room > STEP_OBJECTS / 2 {
             (wide * 2).min(8 * STEP_OBJECTS)

@@ -8,7 +8,7 @@ pub(super) struct ExportedList {
     pub(super) of: ExportedListSource,
     /// Type of the rows.
     pub(super) ty: Type,
-    /// True if the rows have lists of their own.
+    /// True if the rows themselves have lists.
     pub(super) deep: bool,
 }
 

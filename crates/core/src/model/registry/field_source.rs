@@ -16,7 +16,7 @@ pub enum FieldSource {
     Inline(&'static str),
     /// The array of gids in the body under this key.
     Gids(&'static str),
-    /// The custom fields of a task with its values, which the body has under this key, by field.
+    /// The custom fields of a task with its values, which the body stores by field under this key.
     Values(&'static str),
     /// In an item of `Values`: a part of the value. A definition alone does not have it.
     Value(ValuePart),
@@ -35,9 +35,9 @@ pub enum FieldSource {
     ItemAux,
     /// In an item: the auxiliary gid of the edge, which has no node.
     ItemAuxGid,
-    /// Number of such edges.
+    /// Number of these edges.
     Count(Relation, Direction),
-    /// True if the viewer is at the other end of such an edge.
+    /// True if the viewer is at the other end of an edge of this relation.
     HasViewer(Relation),
     /// One item about the edges of this relation, if there are any.
     Summary(Relation),

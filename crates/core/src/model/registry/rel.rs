@@ -2,7 +2,7 @@
 //! "Placed" relations are ordered lists: the rank is a list position.
 use crate::model::node_types::Type;
 
-/// Kind of an edge. Numbers are stored; those that are read together have neighbouring numbers.
+/// Kind of an edge. Numbers are stored; relations that are read together have neighbouring numbers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Relation(pub u8);
 
@@ -75,10 +75,10 @@ pub const OPTION_OF: Relation = Relation(20);
 pub const FIELD_ON: Relation = Relation(21);
 /// Task → custom field that numbers it; rank is the number.
 pub const NUMBERED: Relation = Relation(33);
-/// Task to number → the job that does it; rank is the task's gid.
+/// Task to number → the job that numbers it; rank is the task's gid.
 pub const TO_NUMBER: Relation = Relation(34);
-/// Job at its end, or section of a deleted template or project → the queue of jobs; rank is the time at which it is checked
-/// next; aux of a section of a project is the user who deleted the project.
+/// Ended job, or section of a deleted template or project → the queue of jobs; rank is the time of the next check; aux of a
+/// section of a project is the user who deleted the project.
 pub const ENDED: Relation = Relation(35);
 /// Unfinished export of resources → the workspace; one at a time.
 pub const EXPORTS: Relation = Relation(36);
@@ -87,14 +87,14 @@ pub const EXPORTS: Relation = Relation(36);
 pub const FORMER: Relation = Relation(56);
 /// Invited user, a placeholder in one workspace → the person behind the invitation; aux and rank are the workspace.
 pub const INVITED: Relation = Relation(57);
-/// Invited user → the person, who accepted; aux is the workspace. The edge stays until everything that the invited user had
-/// belongs to the person.
+/// Invited user → the person, who accepted; aux is the workspace. The edge stays until all objects of the invited user
+/// belong to the person.
 pub const ACCEPTED: Relation = Relation(58);
 /// Invited user → the person, who declined; aux is the workspace. The edge stays until the invited user has nothing left.
 pub const DECLINED: Relation = Relation(59);
 /// Unfinished job → user who started it; rank is its deadline.
 pub const ACTIVE: Relation = Relation(50);
-/// Unfinished job → the queue of jobs; rank is the time from which it may be claimed.
+/// Unfinished job → the queue of jobs; rank is the earliest time at which it may be claimed.
 pub const QUEUE: Relation = Relation(51);
 /// Original → job that copies it; aux is the copy; rank counts the copies.
 pub const COPIED: Relation = Relation(52);
@@ -126,8 +126,8 @@ pub const TIME_CATEGORIES: Relation = Relation(83);
 /// Project or portfolio → portfolio that has it as an item; aux is the setting of a project. Placed.
 pub const ITEM_OF: Relation = Relation(66);
 
-/// Returns the relation of the edges from a node of a type to the nodes that give it custom fields: projects to tasks, portfolios
-/// to their items. Goals have none: they have settings of their own.
+/// Returns the relation of the edges from a node of a type to the nodes that give it custom fields: projects to tasks,
+/// portfolios to their items. Goals have none: they have their own settings.
 #[must_use]
 pub const fn to_field_containers(ty: Type) -> Option<Relation> {
     match ty {
@@ -144,7 +144,7 @@ pub const ALLOCATION_OF: Relation = Relation(85);
 pub const ALLOCATED_USER: Relation = Relation(86);
 /// Rate → project.
 pub const RATE_OF: Relation = Relation(87);
-/// Rate → user whose time has it.
+/// Rate → user whose time it prices.
 pub const RATED_USER: Relation = Relation(88);
 /// Goal → team to which it belongs.
 pub const GOAL_OF_TEAM: Relation = Relation(90);

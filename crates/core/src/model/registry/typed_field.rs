@@ -238,7 +238,7 @@ impl<K: ?Sized> TypedField<K> {
         self.def.write = Writability::Refused;
         self
     }
-    /// Makes the field an old or second name of another one: it reads the value stored under `key`.
+    /// Makes the field an old or second name of another field: it reads the value stored under `key`.
     #[must_use]
     pub const fn stored_as(mut self, key: &'static str) -> Self {
         self.def.source = match self.def.source {

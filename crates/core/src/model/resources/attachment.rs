@@ -8,7 +8,7 @@ use crate::model::registry::{
 };
 use crate::model::time::Time;
 
-/// Subtype of attachments whose file the server has.
+/// Subtype of attachments with a file on this server.
 pub const HOSTED: &str = "asana";
 /// Subtype of links to other sites.
 pub const EXTERNAL: &str = "external";
@@ -25,7 +25,7 @@ pub const URL_MAX: u32 = 2048;
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .doc("The file name with its extension, or the text of the link.");
-/// Kind of attachment, by the service that has the file.
+/// Kind of attachment, named after the service that has the file.
 pub const SUBTYPE: TypedField<str> = TypedField::word("resource_subtype", SUBTYPES, "\"asana\"")
     .compact()
     .doc("The service that stores the content: asana for this server, external for a link.");
@@ -57,7 +57,7 @@ pub const HOST: TypedField<Opaque> = TypedField::other(
 /// Object it is on.
 pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", PARENTS, rel::ATTACHED_TO)
     .doc("The task or project that has the attachment.");
-/// Bytes of the file.
+/// Size of the file, in bytes.
 pub const SIZE: TypedField<i64> = TypedField::int("size")
     .applies_to(is_hosted)
     .doc("The size in bytes; absent for a link.");
@@ -81,7 +81,7 @@ pub const CONNECTED: TypedField<Opaque> = TypedField::other(
 pub const URL: TypedField<str> = TypedField::text_or_null("url", URL_MAX);
 /// User who attached it. The contract has no field for it.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User]);
-/// Attachment that was uploaded with the file: this one, or the one from which it was copied.
+/// Attachment that was uploaded with the file: this attachment, or the original that it is a copy of.
 pub const FILE: TypedField<LinkOne> = TypedField::inline("file", &[Type::Attachment]);
 /// App that the link is connected to, in digits.
 pub const APP: TypedField<str> = TypedField::text_or_null("app", 20);

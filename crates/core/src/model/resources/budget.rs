@@ -1,4 +1,4 @@
-//! Budgets of projects, and the totals by user from which their figures are computed.
+//! Budgets of projects, and the totals of users from which the figures of budgets are computed.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{
     FieldDef, FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType, rel,

@@ -58,7 +58,7 @@ pub const RATE_PARENT: TypedField<LinkOne> = TypedField::inline("parent", &[Type
     .on_create()
     .listed_by(rel::RATE_OF)
     .doc("The project the rate is for.");
-/// User whose time has the rate.
+/// User whose time the rate prices.
 pub const RATE_RESOURCE: TypedField<LinkOne> = TypedField::inline("resource", &[Type::User])
     .compact()
     .on_create()

@@ -9,7 +9,7 @@ use crate::model::registry::{
 
 /// Longest text value, in characters.
 pub const VALUE_MAX: u32 = 1024;
-/// Maximum number of decimals that a number is shown with.
+/// Maximum number of decimals of a shown number.
 pub const PRECISION_MAX: i64 = 6;
 /// Maximum number of options of one field, disabled ones included.
 pub const OPTIONS_MAX: usize = 500;
@@ -45,7 +45,7 @@ pub const ENUM_OPTIONS: TypedField<LinkMany> = {
         .applies_to(has_options)
         .doc("The options of an enum or multi_enum field, in their order.")
 };
-/// The type in its public form: formulas and automatic ids have words of their own.
+/// The type in its public form: formulas and automatic ids have their own words.
 pub const REPRESENTATION: TypedField<Opaque> = TypedField::other(
     "representation_type",
     ValueType::Json,

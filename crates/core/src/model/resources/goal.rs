@@ -13,7 +13,7 @@ use crate::model::time::Date;
 
 /// The privacy setting of goals that are open to the workspace, or to everyone who sees their team.
 pub const PUBLIC: &str = "public_to_workspace";
-/// The states of a goal: those of an open one, then those of a closed one.
+/// The states of a goal: first the states of an open goal, then those of a closed one.
 pub const STATUSES: &[&str] = &[
     "green", "yellow", "red", "achieved", "partial", "missed", "dropped",
 ];
@@ -75,18 +75,18 @@ pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
 /// Users who follow it.
 pub const FOLLOWERS: TypedField<LinkMany> =
     project::FOLLOWERS.doc("The members who are notified of news.");
-/// Its period.
+/// Time period of the goal.
 pub const TIME_PERIOD: TypedField<LinkOne> = TypedField::inline("time_period", &[Type::TimePeriod])
     .writable()
     .doc("The period of the goal, or null.");
-/// Its metric.
+/// Metric of its progress.
 pub const METRIC: TypedField<Opaque> = TypedField::other(
     KEY,
     ValueType::Group(METRIC_PARTS),
     FieldSource::Stored(KEY),
 )
 .doc("The metric of the goal, or null.");
-/// Its state.
+/// State of the goal, one of [`STATUSES`].
 pub const STATUS: TypedField<str> = TypedField::word_or_null("status", STATUSES)
     .writable()
     .doc("The state of the goal, as its newest status update says, or null; only that of a goal with a metric is written.");
@@ -156,7 +156,7 @@ fn is_workspace_level(node: &Node, _scene: &ComputedFieldContext<'_>, out: &mut 
     });
 }
 
-/// Always `goal_membership`.
+/// Subtype, always `goal_membership`.
 pub const MEMBERSHIP_SUBTYPE: TypedField<Opaque> = TypedField::other(
     "resource_subtype",
     ValueType::Json,

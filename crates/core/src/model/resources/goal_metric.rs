@@ -70,9 +70,9 @@ impl ProgressSource {
 pub struct GoalMetric {
     /// Gid of the metric, which is not a node.
     pub gid: String,
-    /// Number of decimals; if the unit is a percentage, those of the percentage.
+    /// Number of decimals; for a percentage, the number of decimals of the percentage.
     pub precision: i64,
-    /// One of [`UNITS`].
+    /// Unit of the values, one of [`UNITS`].
     pub unit: String,
     /// Code of the currency.
     pub currency_code: Option<String>,
@@ -84,7 +84,7 @@ pub struct GoalMetric {
     pub current_number_value: Decimal,
     /// Source of the value.
     pub progress_source: ProgressSource,
-    /// True if supporters have weights of their own.
+    /// True if each supporter has its own weight.
     pub is_custom_weight: bool,
 }
 
@@ -96,7 +96,7 @@ impl GoalMetric {
         Some(metric.rounded())
     }
 
-    /// Returns the metric with the decimals that its values keep.
+    /// Returns the metric, with its values rounded to the decimals that they keep.
     #[must_use]
     pub fn rounded(self) -> Self {
         let decimals = self.format().decimals();
@@ -118,7 +118,7 @@ impl GoalMetric {
         format
     }
 
-    /// Returns the part of the way from the first to the last value that is done, from 0 to 1.
+    /// Returns the progress from the first to the last value, between 0 and 1.
     #[must_use]
     pub fn progress(&self) -> f64 {
         let done = self.current_number_value.minus(&self.initial_number_value);
@@ -136,7 +136,8 @@ impl GoalMetric {
         self.target_number_value.minus(&self.initial_number_value)
     }
 
-    /// Returns the current value as JSON: the one that was set, or the one that the progress of the supporters gives.
+    /// Returns the current value as JSON: the value that was set, or the value that follows from the progress of the
+    /// supporters.
     #[must_use]
     pub fn current(&self, progress: Option<f64>) -> String {
         if !self.progress_source.is_computed() {

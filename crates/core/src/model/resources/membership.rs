@@ -1,6 +1,6 @@
 //! Memberships: of users in workspaces and teams, of users and teams in projects and custom fields.
 //!
-//! Each is a node with a gid of its own; the edge between the two parties has that gid as its auxiliary gid. So lists and access
+//! Each membership is a node; the edge between the two parties has the node's gid as its auxiliary gid. So lists and access
 //! rules read edges, and only a get reads the node.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
@@ -164,7 +164,7 @@ pub const ACCESS_LEVEL: TypedField<str> = TypedField::word("access_level", LEVEL
     .compact()
     .writable()
     .doc("The rights of the member on the project.");
-/// Always `project_membership`.
+/// Subtype, always `project_membership`.
 pub const SUBTYPE: TypedField<Opaque> = TypedField::other(
     "resource_subtype",
     ValueType::Json,
@@ -213,7 +213,7 @@ pub static PROJECT_MEMBERSHIP: Resource = Resource {
     ..Resource::of(Type::ProjectMembership, "project_membership")
 };
 
-/// Always `custom_field_membership`.
+/// Subtype, always `custom_field_membership`.
 pub const FIELD_SUBTYPE: TypedField<Opaque> = TypedField::other(
     "resource_subtype",
     ValueType::Json,

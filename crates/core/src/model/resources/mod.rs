@@ -184,12 +184,12 @@ pub const PERMALINK: TypedField<Opaque> = TypedField::other(
 )
 .doc("Address of the object's page in the browser.");
 
-/// First day of a record that is about some days.
+/// First day of the period of a record.
 pub const START_DATE: TypedField<Date> = TypedField::date("start_date")
     .compact()
     .writable()
     .doc("The first day.");
-/// Last day of a record that is about some days.
+/// Last day of the period of a record.
 pub const END_DATE: TypedField<Date> = TypedField::date("end_date")
     .compact()
     .writable()
@@ -217,7 +217,7 @@ pub const PROJECT_COLORS: &[&str] = &[
     "light-warm-gray",
     "none",
 ];
-/// The display colours of tags: those of projects but `none`.
+/// The display colours of tags: all colours of projects except `none`.
 pub const TAG_COLORS: &[&str] = PROJECT_COLORS.split_at(18).0;
 
 #[cfg(test)]

@@ -103,6 +103,6 @@ pub static TEMPLATE_TASK: Resource = Resource {
     ..Resource::of(Type::TemplateTask, "task_template_recipe")
 };
 
-/// Tags that a copy gets: the edges are not those by which a tag lists its tasks.
+/// Tags that a copy gets. Their edges have a separate relation, so that a tag does not list tasks of templates.
 const TAGS: TypedField<crate::model::registry::LinkMany> =
     TypedField::edges("tags", &[Type::Tag], rel::RECIPE_TAGS, Direction::Out);

@@ -28,7 +28,7 @@ pub static REACTION: Resource = Resource {
     ..Resource::of(Type::Reaction, "reaction")
 };
 
-/// Returns the field of the reactions to an object that is liked by this relation.
+/// Returns the field of the reactions to an object. `likes` is the relation of the likes of such objects.
 #[must_use]
 pub const fn summary(parts: &'static [FieldDef], likes: Relation) -> TypedField<Opaque> {
     TypedField::other(

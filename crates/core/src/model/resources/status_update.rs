@@ -1,4 +1,5 @@
-//! Status updates: reports on the progress of an object. Those of projects also have an old form, the project status.
+//! Status updates: reports on the progress of an object. The status updates of projects also have an old form, the project
+//! status.
 use super::story::{HEARTED, HEARTS, LIKED, LIKES, NUM_HEARTS, NUM_LIKES, REACTIONS};
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
@@ -26,11 +27,11 @@ pub struct StatusParent {
 /// Effect of the current status update on its object.
 #[derive(Debug)]
 pub enum StatusEffect {
-    /// None.
+    /// No effect.
     Nothing,
     /// The status type `complete` completes the object.
     Completes,
-    /// The object has a status of its own: a word for each status type.
+    /// The object has its own status: a word for each status type.
     Status(&'static [(&'static str, &'static str)]),
 }
 

@@ -88,7 +88,7 @@ pub const HEARTS: TypedField<LinkMany> =
 /// Old name of `num_likes`.
 pub const NUM_HEARTS: TypedField<Opaque> =
     likes::count("num_hearts", rel::STORY_LIKES).doc("Old name of num_likes.");
-/// Emoji reactions by emoji: the likes.
+/// Emoji reactions, grouped by emoji; likes are the only ones.
 pub const REACTIONS: TypedField<Opaque> =
     reaction::summary(REACTION_PARTS, rel::STORY_LIKES).doc("The emoji reactions to the story.");
 const REACTION_PARTS: &[FieldDef] = &reaction::summary_parts(rel::STORY_LIKES);
@@ -255,8 +255,8 @@ pub const NEW_MULTI_ENUM: TypedField<Opaque> =
         .visible_through("custom_field")
         .doc("The chosen options after the change.");
 
-/// Objects of a reference field after the change. The contract has no field for them; the sentence names those that its
-/// reader sees.
+/// Objects of a reference field after the change. The contract has no field for them; the sentence names the objects that
+/// its reader sees.
 pub const NEW_REFERENCE: TypedField<Opaque> = TypedField::gids("new_reference_value", &[]);
 
 /// The attachment that was added. The contract has no field for it; the sentence names it.

@@ -12,7 +12,7 @@ pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval", "custom
 /// The states of an approval; all but `pending` mean completed.
 pub const APPROVALS: &[&str] = &["pending", "approved", "rejected", "changes_requested"];
 
-/// The most projects a task may be in.
+/// Maximum number of projects that a task may be in.
 pub const PROJECTS_MAX: usize = 20;
 
 /// Its display name.
@@ -36,7 +36,7 @@ pub const APPROVAL_STATUS: TypedField<str> = TypedField::word_or_null("approval_
     .if_set()
     .writable()
     .doc("The state of an approval task.");
-/// Old name for the part of the assignee's list with the task, one of a set of words.
+/// Old word for the part of the assignee's task list that has the task.
 pub const ASSIGNEE_STATUS: TypedField<str> = TypedField::word(
     "assignee_status",
     &["today", "upcoming", "later", "new", "inbox"],

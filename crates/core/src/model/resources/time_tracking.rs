@@ -61,15 +61,15 @@ pub const APPROVAL_STATES: &[&str] = &["DRAFT", "SUBMITTED", "APPROVED", "REJECT
 pub const DRAFT: &str = "\"DRAFT\"";
 /// Words that say whether a client pays for the time.
 pub const BILLABLE_STATES: &[&str] = &["billable", "nonBillable", "notApplicable"];
-/// Maximum number of minutes of one entry: those of a leap year.
+/// Maximum number of minutes of one entry: the minutes of a leap year.
 pub const MINUTES_MAX: i64 = 366 * 24 * 60;
 
-/// Minutes that were spent.
+/// Time that was spent, in minutes.
 pub const DURATION: TypedField<i64> = TypedField::int("duration_minutes")
     .compact()
     .writable()
     .doc("The minutes spent: from 1 to those of a leap year.");
-/// Day on which they were spent.
+/// Day on which the time was spent.
 pub const ENTERED_ON: TypedField<Date> = TypedField::date("entered_on")
     .compact()
     .writable()
@@ -109,7 +109,7 @@ pub const CREATED_AT: TypedField<Time> =
 pub const APPROVAL_STATUS: TypedField<str> =
     TypedField::word("approval_status", APPROVAL_STATES, DRAFT)
         .doc("The state of the approval of its user's week.");
-/// Says whether a client pays for the time.
+/// Word that says whether a client pays for the time.
 pub const BILLABLE_STATUS: TypedField<str> =
     TypedField::word("billable_status", BILLABLE_STATES, "\"notApplicable\"")
         .writable()

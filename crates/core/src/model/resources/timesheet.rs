@@ -8,7 +8,7 @@ use crate::model::time::{Date, Time};
 pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
     .compact()
     .doc("Time of its creation.");
-/// User whose week it is.
+/// User who tracked the time.
 pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
     .compact()
     .on_create()

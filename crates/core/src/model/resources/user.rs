@@ -16,7 +16,7 @@ pub const EMAIL: TypedField<str> =
 pub const PHOTO: TypedField<Opaque> =
     TypedField::other("photo", ValueType::Json, FieldSource::Always("null"))
         .doc("Addresses of the photo by size, or null.");
-/// Workspaces of the user; the projection sends only those shared with the viewer.
+/// Workspaces of the user; the projection sends only workspaces that the viewer shares.
 pub const WORKSPACES: TypedField<LinkMany> = TypedField::edges(
     "workspaces",
     &[Type::Workspace],

@@ -19,7 +19,7 @@ pub const WATCHED: &[Type] = &[
     Type::Attachment,
 ];
 
-/// True if deliveries are made.
+/// True if the webhook makes deliveries.
 pub const ACTIVE: TypedField<bool> = TypedField::flag("active")
     .compact()
     .doc("True if events are delivered.");

@@ -1,4 +1,4 @@
-//! The rich texts of recipes: those of a task and of its subtasks.
+//! The rich texts of recipes, for a task and its subtasks.
 use crate::model::exact_json::RawMembers;
 use crate::model::node::json_string;
 use serde_json::value::RawValue;
@@ -21,8 +21,8 @@ pub(super) fn texts(recipe: &str) -> Vec<String> {
     texts
 }
 
-/// Returns a recipe whose rich texts, and their plain forms, are replaced by those that `read` returns. Texts for which `read`
-/// returns `None` stay, and so does everything else, with each digit of a number.
+/// Returns a recipe whose rich texts, and their plain forms, are replaced by the texts that `read` returns. Texts for which
+/// `read` returns `None` stay as they are, and so does everything else, including each digit of a number.
 pub(super) fn with_texts(recipe: &str, read: &mut dyn FnMut(&str) -> Option<RichText>) -> String {
     rewritten(recipe, read).unwrap_or_else(|_| "null".to_owned())
 }

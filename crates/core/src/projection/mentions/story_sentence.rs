@@ -13,7 +13,7 @@ struct SentenceTemplate {
     subtype: &'static str,
     before: &'static str,
     object: TypedField<LinkOne>,
-    /// Noun for the object if its name is not shown.
+    /// Noun that replaces the name of the object if the name is not shown.
     noun: &'static str,
     after: &'static str,
 }

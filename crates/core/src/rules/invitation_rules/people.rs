@@ -16,7 +16,8 @@ use crate::storage::{ListSource, PageQuery, ReadQuery, ReadView};
 /// Maximum number of custom fields that are checked at once.
 const FIELDS: usize = 100;
 
-/// Returns the read query for some custom fields of the workspace: the first ones, or those after the last one of a page.
+/// Returns the read query for some custom fields of the workspace: the first fields, or the fields after the last one of a
+/// page.
 #[must_use]
 pub fn some_fields(it: &Invitation, after: Option<Vec<i64>>) -> ReadQuery {
     let mut want = ReadQuery::of(it.reader());
@@ -29,7 +30,7 @@ pub fn some_fields(it: &Invitation, after: Option<Vec<i64>>) -> ReadQuery {
     want
 }
 
-/// Returns the custom fields of the result whose values name people.
+/// Returns the people fields among the custom fields that were found.
 #[must_use]
 pub fn people_fields(found: &ReadView) -> Vec<Gid> {
     let is_of_people = |gid: &Gid| {
@@ -77,8 +78,8 @@ pub fn naming_in_full(it: &Invitation, fields: &[Gid], found: &ReadView) -> Read
     all.fold(ReadQuery::of(it.reader()), |want, gid| want.node(*gid))
 }
 
-/// Replaces the invited user by the heir in values of these fields, or removes the user without an heir; returns true if there
-/// were any.
+/// Replaces the invited user by the heir in values of these fields, or removes the user if there is no heir. Returns true if
+/// there were such values.
 pub fn pass_on(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// Maximum number of records of one kind that are moved in one commit.
 const RECORDS: usize = OBJECTS / 2;
 
-/// A field that names a user, who lists the records.
+/// Field that names a user. The user has a list of the records with that field.
 #[derive(Clone, Copy)]
 pub(super) struct NamingField {
     pub(super) ty: Type,
@@ -72,7 +72,7 @@ pub fn listed_in_full(it: &Invitation, found: &ReadView) -> ReadQuery {
     want
 }
 
-/// Returns the read query for the person's own records of the same kinds as those in a view of [`listed_in_full`].
+/// Returns the read query for the person's own records of the same kinds as the records in a view of [`listed_in_full`].
 #[must_use]
 pub fn kept_by_person(it: &Invitation, full: &ReadView) -> ReadQuery {
     let seat = LinkSelector::Aux(rel::WORKSPACES, it.workspace);
@@ -118,15 +118,15 @@ enum TotalsChange {
     Rate(Gid, Option<Decimal>),
 }
 
-/// Changes of several records at the same nodes.
+/// Combined changes that several records make to the same nodes.
 #[derive(Default)]
 struct Sums {
     totals: BTreeMap<Gid, Vec<TotalsChange>>,
     vacations: Vec<(Gid, EntryDays)>,
 }
 
-/// Assigns the records in a view of [`listed_in_full`] to the heir, or removes those that the heir cannot take; returns true if
-/// there were any. `kept` is the view of [`kept_by_person`].
+/// Assigns the records in a view of [`listed_in_full`] to the heir, or removes records that the heir cannot take. Returns
+/// true if there were any records. `kept` is the view of [`kept_by_person`].
 pub fn pass_on(
     work: &mut ChangeBuilder<'_>,
     it: &Invitation,

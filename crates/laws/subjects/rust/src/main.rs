@@ -9,7 +9,7 @@ use std::io::{BufRead as _, stdin};
 
 use serde_json::{Value, json};
 
-/// Limiter of another crate, made again for each scenario.
+/// Limiter of another crate, created again for each scenario.
 trait Subject {
     /// First line: name and abilities.
     fn hello(&self) -> Value;

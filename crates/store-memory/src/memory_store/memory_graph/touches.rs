@@ -1,8 +1,8 @@
-//! Keys that commits touched, by which later decisions are validated.
+//! Keys that commits touched, for validating later decisions.
 use std::fmt;
 use workgraph_core::storage::{DecisionReads, FactKey, Seq};
 
-/// Keys that commits touched. They are no content of the graph: graphs with different ones can be equal.
+/// Keys that commits touched. They are not part of the graph's content: graphs with different touched keys can be equal.
 #[derive(Clone, Default)]
 pub(in crate::memory_store) struct Touches {
     /// Keys of the commits, each with its commit, in their order.
@@ -35,7 +35,7 @@ impl Touches {
         self.committed.extend(pending.map(|key| (seq, key)));
     }
 
-    /// Returns true if no commit since the one that a decision saw has touched what it read.
+    /// Returns true if no commit after the one that a decision saw has touched its reads.
     pub(in crate::memory_store) fn hold(&self, reads: &DecisionReads) -> bool {
         let later = self.committed.iter().rev();
         let mut later = later.take_while(|(seq, _)| *seq > reads.seq);

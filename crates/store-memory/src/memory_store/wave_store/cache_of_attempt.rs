@@ -7,11 +7,11 @@ use workgraph_core::engine::waves::{
 };
 use workgraph_core::storage::{DecisionReads, FactKey, Seq, TouchLog, ViewerKey};
 
-/// Cache from which an attempt takes what its facts lack, and the pending commits after its state.
+/// Cache that supplies the answers that an attempt's facts lack, and the pending commits after the cache's state.
 pub(super) struct CacheOfAttempt<'c> {
     cache: RefCell<Option<&'c mut FactCache>>,
     pending: RefCell<Option<&'c mut PendingCommits>>,
-    /// Keys that all commits touched.
+    /// Keys touched by all commits so far.
     touched: &'c TouchLog,
 }
 

@@ -46,7 +46,7 @@ impl KnownAnswers {
     }
 }
 
-/// Describes a read if a tracked snapshot records other keys for it than those that its answer depends on.
+/// Describes a read if a tracked snapshot records different keys for it than the keys that its answer depends on.
 pub(super) fn read_otherwise_tracked(
     read: &GraphRead,
     answer: &GraphAnswer,

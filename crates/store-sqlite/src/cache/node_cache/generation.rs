@@ -133,7 +133,7 @@ impl Generation {
         let start = self.texts.len();
         self.texts.push_str(&node.head);
         self.texts.push_str(&node.body);
-        // A generation has fewer bytes than that, or keeps nothing more.
+        // A generation is never this large; if it were, it would keep nothing more.
         let Some([start, head, body]) = small([start, node.head.len(), node.body.len()]) else {
             return;
         };

@@ -1,7 +1,7 @@
 //! Audit rows of acts outside the graph: acts on tokens, apps and sessions.
 //!
-//! Each row is written in the transaction of its act. The caller of the store names the actor ([`SqliteStore::as_actor`](crate::SqliteStore::as_actor)), but
-//! cannot act without a row.
+//! Each row is written in the transaction of its act. The caller of the store names the actor
+//! ([`SqliteStore::as_actor`](crate::SqliteStore::as_actor)), but cannot act without a row.
 use crate::statements::Sql;
 use crate::tables::auth_rows;
 use crate::tables::auth_rows::{number, refused, unavailable};
@@ -19,7 +19,7 @@ use workgraph_rows::ActEntry;
 
 type AuthStoreResult<T> = Result<T, AuthStoreError>;
 
-/// Actor of a handle, and the time of the act; if no actor is set, the service itself, at the time of the last commit.
+/// Actor of a handle and the time of its acts; `None` means the service itself, at the time of the last commit.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HandleActor(pub(crate) Option<Arc<(ActorContext, Time)>>);
 

@@ -1,5 +1,5 @@
 //! Rebuild of index entries and words, for files that have none or have them in another format, and for checks of the stored
-//! ones.
+//! rows.
 use super::workspace_column;
 use crate::migrations::roll_back;
 use crate::open_error::failed;
@@ -13,8 +13,8 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::search::{IndexEntry, is_searchable};
 use workgraph_core::storage::GraphStoreError;
 
-/// Checks that the index entry of a live node agrees with the node. The flag that another task waits for it may remain set after
-/// that has ended.
+/// Checks that the index entry of a live node agrees with the node. An entry may keep the flag `is_blocking` when no other
+/// task waits for the node any more.
 pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
     let mut tx = SqliteTransaction::new(conn);
     let unread = |_| rusqlite::Error::InvalidQuery;
@@ -46,7 +46,7 @@ pub(crate) fn agrees(conn: &Connection, node: &Node) -> rusqlite::Result<bool> {
 const FORM: i64 = 4;
 /// Key in `meta` for the format in a file.
 pub(super) const FORM_KEY: &str = "cards";
-/// Nodes whose index entries are built in one transaction.
+/// Number of nodes whose index entries are built in one transaction.
 const AT_ONCE: i64 = 10_000;
 
 /// Returns true if index entries and words have the format that this program writes.

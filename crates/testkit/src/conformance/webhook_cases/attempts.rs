@@ -6,7 +6,7 @@ use workgraph_webhooks::{
     JournalPosition, WebhookLimits, WebhookStore,
 };
 
-/// Checks that a result is only stored over the state with which its attempt began.
+/// Checks that a result is only stored over the state that its attempt began with.
 pub(super) async fn late_results(store: &dyn WebhookStore) -> Result<(), GraphStoreFailure> {
     let InsertOutcome::Done(webhook) = store
         .insert(hook(20, 70, None, 700), WebhookLimits::default())

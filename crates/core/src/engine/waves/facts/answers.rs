@@ -79,7 +79,7 @@ impl Facts {
             }
             R::LastEdgeBefore { dst, rel, before } => {
                 let known = self.last_edges.get(&(*dst, *rel))?.iter();
-                // The list has no edge between the one that was found and the key before which it was searched.
+                // The list has no edge between the found edge and the key of the search.
                 let mut spans = known.filter(|(key, edge)| {
                     let found = edge.map(|edge| (edge.rank, edge.src.as_i64()));
                     before <= key && found.is_none_or(|found| found < *before)

@@ -11,12 +11,12 @@ use crate::search::{ColumnSet, EntryList, EntryScan, IndexColumn, IndexEntry};
 use crate::storage::snapshot::{Depth, PrefixList, Snapshot, WordScan};
 use std::sync::Arc;
 
-/// Position of an edge in the list into its target.
+/// Returns the position of an edge in the list into its target.
 fn position(edge: &Edge) -> (i64, i64) {
     (edge.rank, edge.src.as_i64())
 }
 
-/// An edge, with the node at its other end if that was read along.
+/// An edge, with the node at its other end if the node was read along.
 type Row = (Edge, Option<Arc<Node>>);
 
 impl Overlay<'_> {
@@ -57,7 +57,7 @@ impl Overlay<'_> {
         self.is_changed(&(edge.src, edge.rel, edge.dst))
     }
 
-    /// Returns an error unless the overlay has written nothing that an index shows.
+    /// Returns an error if the overlay has written anything that an index shows.
     fn unindexed(&self) -> Result<(), GraphStoreError> {
         let writes = &self.writes;
         if writes.nodes.is_empty()
@@ -81,7 +81,7 @@ impl Snapshot for Overlay<'_> {
         if let Some(gid) = self.writes.aliases.get(key).copied() {
             return Ok(Some(gid).filter(|gid| self.is_live(*gid)));
         }
-        // The node was live before.
+        // The facts give live nodes only, so the node can only be trashed by these writes.
         let (old, writes) = (self.base.alias(key)?, &self.writes);
         Ok(old.filter(|gid| {
             !writes.trashed.contains_key(gid)
@@ -264,7 +264,7 @@ impl Snapshot for Overlay<'_> {
             if let Some(GraphAnswer::Count(old)) = self.base.ask(GraphRead::CountIn { dst, rel }) {
                 count = old;
             }
-            // Leave out old edges that are changed, and those whose sources are trashed.
+            // Leave out old edges that are changed, and edges from trashed nodes.
             let trashed: Vec<Gid> = self.writes.trashed.keys().copied().collect();
             let trashed = trashed.into_iter().filter(|src| !changed.contains(src));
             for src in changed.iter().copied().chain(trashed) {

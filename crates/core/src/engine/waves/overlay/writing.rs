@@ -1,4 +1,4 @@
-//! Writes of an overlay, and the keys of what they touch.
+//! Writes of an overlay, and the keys that they touch.
 use super::Overlay;
 use crate::audit::AuditRow;
 use crate::engine::waves::graph_read::{GraphAnswer, GraphRead};
@@ -146,7 +146,7 @@ impl Transaction for Overlay<'_> {
     fn holds(&mut self, reads: &DecisionReads) -> Result<bool, GraphStoreError> {
         let is_touched = |key| self.writes.touched.contains(key);
         let holds = self.base.holds(reads) && !reads.keys.iter().any(is_touched);
-        // It may be different in another state.
+        // The result may differ in another state, so the commit depends on these keys.
         self.writes.reads.extend(&reads.keys);
         Ok(holds)
     }
