@@ -1,7 +1,7 @@
-//! Hands the linker of a shipped binary the order of its functions, and makes it link for a fixed address.
+//! Passes the order of functions to the linker of a shipped binary, and makes it link for a fixed address.
 //!
-//! Only the profile `dist` is linked so, and only by the linker that comes with Rust for this target: others know no such
-//! order. Without it the program is the same, but more of its pages are read.
+//! This applies only to the profile `dist`, and only to the linker that comes with Rust for this target: other linkers do
+//! not support such an order. Without it, the program does the same, but more of its pages are read.
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,8 +20,8 @@ fn main() {
         let order = order.display();
         println!("cargo:rustc-link-arg-bins=-Wl,--symbol-ordering-file={order}");
         println!("cargo:rustc-link-arg-bins=-Wl,--no-warn-symbol-ordering");
-        // A program for any address writes a megabyte of addresses at each start, which then is memory of its own. Who links
-        // statically names the model of addresses.
+        // A position-independent program writes a megabyte of addresses at each start, which is then private memory. A
+        // static build chooses its own relocation model.
         let features = env::var("CARGO_CFG_TARGET_FEATURE").unwrap_or_default();
         if !features.split(',').any(|feature| feature == "crt-static") {
             println!("cargo:rustc-link-arg-bins=-no-pie");
@@ -36,7 +36,7 @@ fn is_dist() -> bool {
     profile.and_then(Path::file_name) == Some("dist".as_ref())
 }
 
-/// Returns true if the compiler brings a linker of its own.
+/// Returns true if the compiler comes with its own linker.
 fn links_with_lld() -> Option<bool> {
     let found = Command::new(env::var_os("RUSTC")?)
         .args(["--print", "sysroot"])

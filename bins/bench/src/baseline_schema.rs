@@ -1,7 +1,6 @@
 //! The bare SQLite file: its settings, tables, inserts, relations and gids.
 
-/// Settings with which the store opens its connections; there the writer does not run checkpoints, so they are off
-/// here.
+/// Settings of the store's connections. The store's writer runs no checkpoints, so they are off here.
 pub(crate) const PRAGMAS: &str = "
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-/// Benchmarks of Workgraph beside the ceilings of the same run.
+/// Benchmarks of Workgraph next to the ceilings of the same run.
 #[derive(Parser)]
 #[command(name = "workgraph-bench", version, about)]
 pub(crate) struct BenchCli {
@@ -15,13 +15,13 @@ pub(crate) struct BenchCli {
 
 #[derive(Subcommand)]
 pub(crate) enum BenchCommand {
-    /// Build the graph, measure every row beside its ceiling, print the table and write the report.
+    /// Build the graph, measure every row next to its ceiling, print the table and write the report.
     Run(RunArgs),
-    /// Measure two builds of the server beside each other, row by row in short turns.
+    /// Measure two builds of the server next to each other, row by row in short turns.
     Compare(CompareArgs),
     /// Count the instructions of fixed requests under callgrind, a part of valgrind, and compare them with the expected counts.
     Count(CountArgs),
-    /// Measure uploads of files: their rate beside a bare hyper server that writes them to disk, and the memory they take.
+    /// Measure uploads of files: their rate next to a bare hyper server that writes them to disk, and the memory they take.
     Uploads(UploadArgs),
     /// Send the requests of a file to a server for some time, and print the rate and the latencies as JSON.
     Load(LoadArgs),
@@ -36,7 +36,7 @@ pub(crate) struct GraphFolders {
     /// built in the scratch folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) graph: Option<PathBuf>,
-    /// Folder in which the scratch folder is made. It must be on a disk, or durable writes cost nothing.
+    /// Folder for the scratch folder. It must be on a disk, or durable writes cost nothing.
     #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
     pub(crate) data: PathBuf,
 }
@@ -44,8 +44,7 @@ pub(crate) struct GraphFolders {
 /// Arguments of `run`.
 #[derive(Args, Clone)]
 pub(crate) struct RunArgs {
-    /// The `workgraph` binary; without it the one beside this program. If there is none, only the ceilings are
-    /// measured.
+    /// The `workgraph` binary; by default, the one next to this program. If there is none, only the ceilings are measured.
     #[arg(long, value_name = "PATH")]
     pub(crate) server: Option<PathBuf>,
     /// Further environment of the server; may be given several times.
@@ -106,13 +105,13 @@ pub(crate) struct CompareArgs {
     /// The older `workgraph` binary.
     #[arg(long, value_name = "PATH")]
     pub(crate) before: PathBuf,
-    /// The newer one; without it the one beside this program.
+    /// The newer one; by default, the one next to this program.
     #[arg(long, value_name = "PATH")]
     pub(crate) server: Option<PathBuf>,
     /// Number of tasks in the graph.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) tasks: u64,
-    /// Number of times that both servers are started anew, on copies of the graph.
+    /// Number of starts of both servers, each on new copies of the graph.
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) starts: u32,
     /// Number of pairs of turns after each start.
@@ -131,7 +130,7 @@ pub(crate) struct CompareArgs {
 /// Arguments of `count`.
 #[derive(Args)]
 pub(crate) struct CountArgs {
-    /// The `workgraph` binary; without it the one beside this program.
+    /// The `workgraph` binary; by default, the one next to this program.
     #[arg(long, value_name = "PATH")]
     pub(crate) server: Option<PathBuf>,
     /// An older binary: its instructions are counted too, and compared with, instead of the expected ones.
@@ -143,10 +142,10 @@ pub(crate) struct CountArgs {
     /// Number of tasks in the graph.
     #[arg(long, default_value_t = 1_000)]
     pub(crate) tasks: u64,
-    /// True to count also the rows that need a graph of many tasks.
+    /// Count also the rows that need a graph of many tasks.
     #[arg(long)]
     pub(crate) all: bool,
-    /// True to count some rows with a quarter of the requests, for a build that is not optimised.
+    /// Count some rows with a quarter of the requests, for a build that is not optimised.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Count only the rows whose name contains this text.
@@ -158,10 +157,10 @@ pub(crate) struct CountArgs {
     /// Number of functions that are shown for a row that differs.
     #[arg(long, value_name = "N", default_value_t = 12)]
     pub(crate) functions: usize,
-    /// Difference in thousandths from which a row differs from that of `--before`.
+    /// Difference in thousandths at which a row counts as different from that of `--before`.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub(crate) tolerance: u64,
-    /// True to write the counts of this run into the list.
+    /// Write the counts of this run into the list.
     #[arg(long)]
     pub(crate) bless: bool,
     #[command(flatten)]
@@ -171,7 +170,7 @@ pub(crate) struct CountArgs {
 /// Arguments of `uploads`.
 #[derive(Args)]
 pub(crate) struct UploadArgs {
-    /// The `workgraph` binary; without it the one beside this program.
+    /// The `workgraph` binary; by default, the one next to this program.
     #[arg(long, value_name = "PATH")]
     pub(crate) server: Option<PathBuf>,
     /// Number of uploads, in all rounds together.
@@ -186,7 +185,7 @@ pub(crate) struct UploadArgs {
     /// Number of rounds, in which the two servers take turns.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=99))]
     pub(crate) rounds: u32,
-    /// Folder in which the scratch folder is made. It must be on a disk.
+    /// Folder for the scratch folder. It must be on a disk.
     #[arg(long, value_name = "DIR", default_value = "target/bench-data")]
     pub(crate) data: PathBuf,
 }
@@ -200,7 +199,7 @@ pub(crate) struct LoadArgs {
     /// Bearer token of the requests.
     #[arg(long)]
     pub(crate) token: String,
-    /// File with a request on each line, `METHOD PATH` or `METHOD PATH BODY`, of which each is as likely to be sent next.
+    /// File with a request on each line, `METHOD PATH` or `METHOD PATH BODY`, all equally likely to be sent next.
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: PathBuf,
     /// Number of connections.
@@ -209,7 +208,7 @@ pub(crate) struct LoadArgs {
     /// Duration in seconds.
     #[arg(long, default_value_t = 5.0)]
     pub(crate) seconds: f64,
-    /// True to send each request once, in the order of the file, instead of for some time.
+    /// Send each request once, in the order of the file, instead of for some time.
     #[arg(long)]
     pub(crate) once: bool,
 }
@@ -223,7 +222,7 @@ pub(crate) struct BaselineArgs {
     /// Size of every response body in bytes.
     #[arg(long, value_name = "N")]
     pub(crate) body_size: usize,
-    /// Folder in which the body of each POST is written to a file and made durable, as an upload is.
+    /// Folder where the body of each POST is written to a file and made durable, as an upload is.
     #[arg(long, value_name = "DIR")]
     pub(crate) uploads: Option<PathBuf>,
 }

@@ -311,8 +311,8 @@ impl BenchResult {
         median(&ratios)
     }
 
-    /// Returns the median share that the rounds keep of the ratios that the same rounds had elsewhere: 1 is equal,
-    /// less is worse.
+    /// Returns the median share of the ratio that a round keeps, compared with the same round elsewhere: 1 is equal, less is
+    /// worse.
     pub(crate) fn scaling_share(&self, elsewhere: &Self) -> Option<f64> {
         let rounds = self.rounds.iter().zip(&elsewhere.rounds);
         let kept = rounds.filter_map(|(here, there)| {

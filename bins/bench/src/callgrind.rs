@@ -44,13 +44,15 @@ impl Callgrind {
         ]
     }
 
-    /// Makes a process count from now on, or no longer. It runs faster without, and both changes take a while.
+    /// Starts or stops counting the instructions of a process. The process runs faster without counting, and both changes
+    /// take a while.
     pub(crate) fn set_counting(&self, pid: u32, on: bool) -> Result<()> {
         let word = if on { "on" } else { "off" };
         monitor(pid, &["instrumentation", word])
     }
 
-    /// Counts the instructions of a process that counts while an action runs. Returns their number and the path of the profile.
+    /// Counts the instructions that a process executes during an action; its counting must be on. Returns their number and
+    /// the path of the profile.
     pub(crate) fn count(
         &mut self,
         pid: u32,

@@ -5,8 +5,8 @@ use crate::count_rows::COUNT_ROWS;
 use crate::expected_counts::{CountContext, ExpectedCounts};
 use crate::report;
 
-/// Returns the counts of a list on a graph of so many tasks as Markdown: for each request those of each build, its floor and its
-/// aim. It is empty if the list has none.
+/// Returns the counts on a graph of this many tasks as Markdown: for each request, the counts of each build, its floor and
+/// its aim. Returns an empty text if the list has no such counts.
 pub(crate) fn counts_markdown(counts: &ExpectedCounts, tasks: u64) -> String {
     let builds = counts.builds(tasks);
     let Some(last) = builds.last() else {

@@ -72,7 +72,7 @@ impl CountRow {
     }
 }
 
-/// All rows. Those that write come last, so that the others see the same graph.
+/// All rows. Rows that write come last, so that the other rows see the same graph.
 pub(crate) const COUNT_ROWS: &[CountRow] = &[
     quick("task-random", 400, (58_000, 42_000)),
     quick("task-hot", 400, (15_000, 13_000)).tolerating(40),

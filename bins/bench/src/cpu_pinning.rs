@@ -1,5 +1,5 @@
-//! Separate processors for client and server in rows with one connection. Without them, a row measures where the scheduler puts the two,
-//! not the cost of a request.
+//! Separate processors for client and server in rows with one connection. Without them, a row would measure the scheduler's
+//! placement of the two instead of the cost of a request.
 
 use anyhow::{Context, Result, bail};
 use std::fs::{read_link, read_to_string};

@@ -1,4 +1,4 @@
-//! The list of expected counts: instructions for each request, in all and of the functions that have most of them.
+//! The list of expected counts: instructions per request, in total and of the functions with the largest shares.
 
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ pub(crate) struct CountContext {
     pub(crate) tasks: u64,
 }
 
-/// Counts of one row for each request.
+/// Counts of one row, per request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowCount {
     /// All instructions.
@@ -47,7 +47,7 @@ impl RowCount {
         }
     }
 
-    /// Returns so many functions whose counts differ most from those of another profile, each with the difference.
+    /// Returns the `most` functions whose counts differ most from those of another profile, each with the difference.
     pub(crate) fn moved(&self, before: &Self, most: usize) -> Vec<(String, i64)> {
         // A list names only the largest functions: one that is not in both is compared with what the list leaves out.
         let least = before.functions.values().copied().min().unwrap_or(0);
@@ -80,9 +80,9 @@ impl RowCount {
 pub(crate) enum CountChange {
     /// A change that the tolerance allows, or none.
     Within,
-    /// Fewer instructions than that.
+    /// Fewer instructions than the tolerance allows.
     Fewer,
-    /// More instructions than that.
+    /// More instructions than the tolerance allows.
     More,
 }
 
@@ -176,7 +176,7 @@ impl ExpectedCounts {
         self.0.get(&(context.clone(), row.to_owned()))
     }
 
-    /// Returns the builds with counts on a graph of so many tasks.
+    /// Returns the builds with counts on a graph of this many tasks.
     pub(crate) fn builds(&self, tasks: u64) -> Vec<CountContext> {
         let contexts = self.0.keys().map(|(context, _)| context);
         let mut builds: Vec<CountContext> = contexts

@@ -32,7 +32,7 @@ pub(crate) struct Graph {
     pub(crate) project: String,
     /// Gids of the tasks of that project.
     pub(crate) tasks: Arc<Vec<String>>,
-    /// Workspace, team and users in which projects are made.
+    /// Workspace, team and users for new projects.
     workspace: BuildTarget,
     /// Maker of requests that create tasks in a second project, so that the size of the first does not change.
     pub(crate) create: Arc<RequestMaker>,
@@ -234,7 +234,7 @@ impl Graph {
         })
     }
 
-    /// Returns the gids of the workspace and the team in which objects are made.
+    /// Returns the gids of the workspace and the team for new objects.
     pub(crate) fn owner(&self) -> (&str, &str) {
         (&self.workspace.workspace, &self.workspace.team)
     }

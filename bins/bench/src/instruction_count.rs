@@ -1,7 +1,7 @@
 //! Counts of instructions: fixed requests to the server under callgrind, compared with expected counts.
 //!
-//! Rates depend on the machine and on what else it does. Instructions of user space are nearly the same twice, so a change of a
-//! few percent shows in one run. The kernel's work is not counted.
+//! Rates depend on the machine and on its other work. The number of user-space instructions is nearly the same in each run,
+//! so a change of a few percent shows in a single run. The kernel's work is not counted.
 
 use anyhow::{Context, Result, bail};
 use std::fs;
@@ -20,17 +20,17 @@ use crate::loadgen::{self, LoadEnd, LoadSpec, RequestMaker};
 use crate::run::{ScratchDir, binary};
 use crate::server_process::ServerProcess;
 
-/// Seed of the requests before the counted ones; the counted parts have the next ones.
+/// Seed of the requests before the counted ones; the counted parts use the seeds after it.
 const SEED: u64 = 11;
 /// Processor time within [`QUIET_FOR`] below which a server does nothing by itself.
 const QUIET: Duration = Duration::from_millis(20);
 const QUIET_FOR: Duration = Duration::from_millis(300);
-/// Number of times that a server is looked at until it is quiet.
+/// Maximum number of checks until a server is quiet.
 const LOOKS: usize = 200;
 
-/// Number of times that rows with more than expected are counted again.
+/// Maximum number of recounts of rows that have more instructions than expected.
 const RECOUNTS: usize = 2;
-/// A quick run sends one of so many requests.
+/// Divisor of the number of requests in a quick run.
 const QUICK: u64 = 4;
 /// Factor of the tolerance of a quick run, which is less exact.
 const QUICK_TOLERANCE: u64 = 5;
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &CountArgs) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tolerance of a row beside the list.
+/// Returns the tolerance of a row in the comparison with the list.
 fn tolerance(args: &CountArgs, row: &CountRow) -> u64 {
     match args.quick {
         true => row.tolerance * QUICK_TOLERANCE,
@@ -134,8 +134,8 @@ fn tolerance(args: &CountArgs, row: &CountRow) -> u64 {
     }
 }
 
-/// Counts rows again that have more than expected, and keeps the lower counts. A busy machine makes a server do more besides, while
-/// a request that takes more takes it every time.
+/// Recounts rows with more instructions than expected, and keeps the lower counts. A busy machine makes a server do
+/// additional work, whereas a more expensive request takes more instructions each time.
 fn count_again<'e>(
     args: &CountArgs,
     server: &Path,
@@ -164,7 +164,7 @@ fn count_again<'e>(
     Ok(())
 }
 
-/// Returns the name of the build: the given one, or that of the folder in which the server is.
+/// Returns the name of the build: the given one, or the name of the server's folder.
 fn build_of(server: &Path, named: Option<&str>) -> Result<String> {
     let folder = || Some(server.parent()?.file_name()?.to_str()?.to_owned());
     let name = named.map(str::to_owned).or_else(folder);
@@ -224,7 +224,7 @@ fn counts(args: &CountArgs, server: &Path, rows: &[&CountRow]) -> Result<Vec<Row
     Ok(counts)
 }
 
-/// Waits until a server has ended what it does by itself after its start, or after other requests.
+/// Waits until a server has finished its own work after its start, or after other requests.
 fn wait_until_quiet(server: &ServerProcess) -> Result<()> {
     for _ in 0..LOOKS {
         let before = server.cpu()?;

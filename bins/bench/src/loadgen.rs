@@ -36,8 +36,8 @@ pub(crate) struct LoadSpec {
     pub(crate) connections: usize,
     /// Condition that ends the load.
     pub(crate) stop: LoadEnd,
-    /// Seed of the random numbers of the first connection, to which each other one adds its number; without it each connection
-    /// has a unique seed.
+    /// Seed of the first connection's random numbers; each other connection adds its number. Without it, each connection has
+    /// a unique seed.
     pub(crate) seed: Option<u64>,
     /// Maximum number of requests per second; without it the next request is sent as soon as one is answered.
     pub(crate) pace: Option<u32>,
@@ -78,7 +78,7 @@ impl LoadResult {
 
 /// Runs a load to its end on a separate runtime.
 pub(crate) fn run(load: LoadSpec) -> Result<LoadResult> {
-    // At most half of the cores: further cores of the load would be missing to the measured server.
+    // At most half of the cores: the measured server needs the others.
     let cores = std::thread::available_parallelism()?.get();
     let threads = load.connections.min(cores / 2);
     let mut builder = if threads > 1 {

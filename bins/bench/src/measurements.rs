@@ -30,7 +30,7 @@ const BATCH: usize = 10;
 /// Creates per second, each of which is one event for a webhook.
 const PACE: u32 = 1_000;
 
-/// Returns a maker of GETs of random paths from these.
+/// Returns a maker of GETs whose paths are chosen at random from these.
 pub(crate) fn gets(token: &str, paths: Arc<Vec<String>>) -> Arc<RequestMaker> {
     let token = token.to_owned();
     Arc::new(move |rng: &mut Rng, _, out: &mut Vec<u8>| {
@@ -70,8 +70,8 @@ pub(crate) struct LoadRequests {
 }
 
 impl Bench<'_> {
-    /// Returns the requests of a measurement to our server, if it is made of them alone; the webhooks it is about are
-    /// made.
+    /// Returns the requests of a measurement to our server, if it consists of nothing else. Creates the webhooks that it
+    /// measures.
     pub(crate) fn requests(&self, job: &Measurement) -> Result<Option<LoadRequests>> {
         let (connections, make) = match job {
             Measurement::Hyper(connections, make, _) => (*connections, make),

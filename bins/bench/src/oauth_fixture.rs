@@ -1,4 +1,4 @@
-//! An app with a refresh token: the requests of a user and of an app's server that lead to one, made once.
+//! An app with a refresh token, which is obtained once, with the requests of a user and of an app's server.
 
 use anyhow::{Context, Result};
 use std::path::Path;

@@ -66,7 +66,7 @@ fn memory_mib(pid: u32, name: &str) -> Result<f64> {
 
 /// Returns how often the threads of a process have gone to sleep and been woken since they started.
 ///
-/// A thread that ends while the list is read is not counted, as one that ended before.
+/// A thread that ends while the list is read is not counted, like a thread that ended before.
 pub(crate) fn wake_ups(pid: u32) -> Result<u64> {
     let mut all = 0;
     for thread in std::fs::read_dir(format!("/proc/{pid}/task"))? {

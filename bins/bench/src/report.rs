@@ -47,7 +47,7 @@ impl ReportLine {
         ])
     }
 
-    /// Returns the line of a row that was also measured on a smaller graph: the share of its ratio there that it keeps.
+    /// Returns the line of a row that was also measured on a smaller graph: the share that it keeps of its ratio there.
     pub(crate) fn kept(here: &BenchResult, there: &BenchResult, tasks: u64) -> Self {
         let bound = Bound::AtLeast(SCALING_FLOOR, 1.0);
         let kept = here.scaling_share(there);

@@ -45,7 +45,7 @@ pub(crate) fn measure(
         large.fetch()?;
         small.fetch()?;
         let (mut here, mut there) = (Vec::new(), Vec::new());
-        // Not counted: mapping as much of a large file as of a small one takes a while.
+        // This round is not counted: it takes a while until as much of a large file is mapped as of a small one.
         large.step(&jobs.0, 0)?;
         small.step(&jobs.1, 0)?;
         for round in 1..=large.args.rounds {

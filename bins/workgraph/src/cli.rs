@@ -74,9 +74,9 @@ pub(crate) enum Command {
     },
     /// Judge a rate limiter, a paginated list or a webhook receiver of yours by the laws that each must keep.
     Laws(LawsArgs),
-    /// Run a program with a stand-in of its own, which ends with it: `workgraph run -- npm test`.
+    /// Run a program with its own stand-in, which ends with it: `workgraph run -- npm test`.
     Run(RunArgs),
-    /// Make, copy and delete worlds of a stand-in that runs.
+    /// Make, copy and delete worlds of a running stand-in.
     World {
         #[command(flatten)]
         of: StandInArgs,
@@ -144,10 +144,10 @@ pub(crate) struct RunArgs {
     /// Time at which its clock begins, such as 2026-03-01T09:30:00Z [default: now].
     #[arg(long, value_name = "TIME")]
     pub(crate) now: Option<String>,
-    /// Mode of its clock: it stands still until a test moves it, or it runs.
+    /// Mode of its clock: frozen until a test moves it, or running.
     #[arg(long, value_name = "MODE", default_value = "frozen")]
     pub(crate) clock: ClockMode,
-    /// Refuse requests with fields, parameters and names in `opt_fields` that nobody knows.
+    /// Refuse requests with unknown fields, parameters or names in `opt_fields`.
     #[arg(long)]
     pub(crate) strict: bool,
     /// Host whose https requests by the program the stand-in answers, such as app.asana.com; may be repeated.
@@ -160,11 +160,11 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every setting as it is in force, secrets left out.
+    /// Print all effective settings, without secrets.
     Print,
 }
 
-/// Returns the command that is carried out where none is named.
+/// Returns the default command.
 pub(crate) fn demo() -> Command {
     let start = StartOptions {
         demo: true,

@@ -154,7 +154,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode> {
     Ok(report(&outcome))
 }
 
-/// Returns the settings that file, environment and flags lead to.
+/// Returns the settings from file, environment and flags.
 fn load_config(defaults: Config, flags: &Flags) -> Result<Config> {
     // Names and values that are not UTF-8 can't be settings.
     let environment = std::env::vars_os()

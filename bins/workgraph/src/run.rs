@@ -1,4 +1,4 @@
-//! `workgraph run`: a program with a stand-in of its own.
+//! `workgraph run`: a program with its own stand-in.
 use crate::cli::RunArgs;
 use anyhow::{Context, Result};
 use std::os::unix::process::ExitStatusExt;
@@ -6,10 +6,10 @@ use std::process::{Command, ExitCode, ExitStatus};
 use tokio::signal::unix::{SignalKind, signal};
 use workgraph_server::{Config, Server, StartOptions};
 
-/// Exit code of a program that a signal ended, without the number of the signal.
+/// Exit code of a program that a signal ended, minus the number of the signal.
 const OF_SIGNALS: i32 = 128;
 
-/// Places of a stand-in that the flags name.
+/// Data folder and address of a stand-in, as named by flags.
 pub(crate) struct Places {
     /// Data folder; a temporary one if none is named.
     pub(crate) data: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) async fn run(config: Config, arguments: RunArgs, places: Places) -> R
         .env("WORKGRAPH_BASE_URL", server.base_url())
         .env("WORKGRAPH_TOKEN", token.unwrap_or_default())
         .envs(server.interception());
-    // The program gets the interrupt of a terminal, too, and decides what comes of it.
+    // The program also gets the interrupt of a terminal, and decides how to react.
     let mut interrupt = signal(SignalKind::interrupt()).context("signals can't be watched")?;
     let mut child = program
         .spawn()

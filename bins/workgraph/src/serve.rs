@@ -1,11 +1,11 @@
-//! `workgraph serve`: a server that signals and a service manager steer.
+//! `workgraph serve`: a server that is controlled by signals and a service manager.
 use crate::cli::ServeArgs;
 use crate::standard_output::say;
 use anyhow::{Context, Result};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use workgraph_server::{Config, Server, notify_service_manager, write_port};
 
-/// Signals that a server acts on. A process that has not begun to watch them ends at once.
+/// Signals that a server acts on. They end a process that does not watch them yet.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -27,7 +27,7 @@ impl Signals {
 /// Runs the server until it gets a signal to stop. `load` reads the configuration again.
 ///
 /// # Errors
-/// Fails if the server can't start or go on.
+/// Fails if the server can't start or continue.
 pub(crate) async fn serve(
     config: Config,
     options: ServeArgs,

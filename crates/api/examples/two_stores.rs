@@ -18,7 +18,7 @@ use workgraph_store_memory::MemoryStore;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_wire::KeyRing;
 
-/// A moment of 2027; a clock of yours in earnest.
+/// Moment of 2027, in place of a real clock.
 fn clock() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000)
 }

@@ -1,5 +1,4 @@
-//! Features with a flow or state of their own: attachments, audit log, events, exports, invitations, task counts and
-//! webhooks.
+//! Features with their own flow or state: attachments, audit log, events, exports, invitations, task counts and webhooks.
 pub mod attachments;
 pub(crate) mod audit_log;
 pub(crate) mod events;

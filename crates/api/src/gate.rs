@@ -47,7 +47,7 @@ impl From<ApiError> for RefusedToken {
 /// The limits that a request holds while it is answered.
 #[derive(Default)]
 pub(crate) struct AdmissionState {
-    /// The limits under which the request counts; set once its token is known.
+    /// The limits that the request counts under; set once its token is known.
     pub(crate) terms: Option<EffectiveLimits>,
     /// The permit; set once the request is admitted.
     pub(crate) permit: Option<Permit>,

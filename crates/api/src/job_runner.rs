@@ -37,7 +37,7 @@ pub enum NextJob {
 /// The outcome of a job step.
 #[derive(Debug)]
 pub enum JobProgress {
-    /// The job goes on.
+    /// The job continues.
     Continues(Box<LeasedJob>),
     /// The job has ended; true if it has succeeded.
     Ended(bool),

@@ -16,7 +16,8 @@ use crate::{batch, query_token};
 use workgraph_operations::operation::Handler;
 use workgraph_operations::{Caller, Method};
 
-/// Lets a request meet the fault that a tester asked for. Returns true if its sync token is forgotten.
+/// Applies the fault that a tester asked for to a request. Returns true if the sync token of the request counts as
+/// forgotten.
 async fn meet_fault(
     watch: &dyn RequestWatch,
     request: &ApiRequest,

@@ -1,4 +1,4 @@
-//! Watch over requests: what a tester wants to know of them, and the faults that they meet in place of their work.
+//! Watch over requests: reports them to a tester, and replaces their work with the faults that the tester asks for.
 use crate::error::ApiError;
 use async_trait::async_trait;
 
@@ -22,7 +22,7 @@ pub struct AdmittedRequest<'r> {
 pub enum RequestFault {
     /// The request ends with this error before anything is done.
     Error(ApiError),
-    /// The sync token of a request for events is not known any more.
+    /// The sync token of a request for events counts as forgotten.
     SyncTokenForgotten,
 }
 
@@ -33,11 +33,11 @@ pub struct UnknownInput {
     pub part: &'static str,
     /// Name as it was sent; in `opt_fields` a path.
     pub name: String,
-    /// Names that are known in its place.
+    /// Names that the operation knows in the same place.
     pub known: Vec<&'static str>,
 }
 
-/// Watch over requests. Without one no request has a fault, and what no operation knows is ignored.
+/// Watch over requests. Without one, no request has a fault, and unknown names are ignored.
 #[async_trait]
 pub trait RequestWatch: Send + Sync {
     /// Returns the fault of a request that its limits have admitted, or `None` to let it continue. The request holds its

@@ -60,7 +60,7 @@ pub struct Api {
     pub(crate) inspector: RequestInspector,
 }
 
-/// The parts from which an [`Api`] is built.
+/// The parts that an [`Api`] is built from.
 pub struct ApiDependencies {
     /// Store of the domain graph.
     pub graph: Arc<dyn GraphStore>,

@@ -131,7 +131,7 @@ impl From<&TokenLimits> for LimiterSettings {
     }
 }
 
-/// The limits in force. The quotas of the plans are read with every request, without a lock.
+/// The effective limits. Every request reads the quotas of the plans, without a lock.
 #[derive(Debug)]
 pub(crate) struct ActiveTokenLimits {
     plans: AtomicU64,

@@ -14,7 +14,7 @@ use workgraph_operations::operation::inputs::{InputDef, InputPlace, InputType, P
 use workgraph_operations::operation::{Operation, ResponseKind};
 use workgraph_wire::{QueryParams, form_body};
 
-/// Parameters that every operation takes, and names in `opt_fields` that clients of lists send, though they are no fields.
+/// Parameters that every operation takes, and names in `opt_fields` that clients of lists send although they are not fields.
 const OF_ALL: [&str; 2] = ["limit", "offset"];
 const OF_PAGES: [&str; 3] = ["offset", "path", "uri"];
 /// Parameter in which the official library for Python repeats the body.
@@ -24,10 +24,10 @@ const OUTPUT_OPTION: &str = "opt_";
 /// Output options.
 const OUTPUT_OPTIONS: [&str; 4] = ["opt_fields", "opt_expand", "opt_pretty", "opt_jsonp"];
 
-/// Lets a watch see the names that an operation does not know.
+/// Reports the names that an operation does not know to a watch.
 ///
 /// # Errors
-/// Refuses the request if the watch does. Inputs that can't be read are no concern of the watch.
+/// Refuses the request if the watch does. Inputs that can't be read are not reported.
 pub(crate) fn show_unknown(
     watch: &dyn RequestWatch,
     sent: OperationInput<'_>,
@@ -134,7 +134,8 @@ fn unknown_in_data(
         .collect()
 }
 
-/// Returns the names of the fields that a body of an operation may have, those that are ignored in a record sent back included.
+/// Returns the names of the fields that a body of an operation may have, including those that are ignored when a client
+/// sends a record back.
 fn known_fields(operation: &Operation) -> Vec<&'static str> {
     let mut known: Vec<&'static str> = OF_ALL.to_vec();
     for input in operation.inputs {
@@ -153,7 +154,7 @@ fn known_fields(operation: &Operation) -> Vec<&'static str> {
     known
 }
 
-/// Returns true if a name is that of an input, or of one of a family such as `custom_fields.{custom_field_gid}.{test}`.
+/// Returns true if a name is the name of an input, or belongs to a family such as `custom_fields.{custom_field_gid}.{test}`.
 fn is_named(declared: &str, name: &str) -> bool {
     if !declared.contains('{') {
         return declared == name;

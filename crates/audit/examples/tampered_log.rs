@@ -1,4 +1,4 @@
-//! A log in which somebody changed a row: `cargo run -p workgraph-audit --example tampered_log`
+//! A log with a row that somebody changed: `cargo run -p workgraph-audit --example tampered_log`
 use std::error::Error;
 
 use workgraph_audit::{ChainPosition, Checkpoint, CheckpointKey, LogInspector};

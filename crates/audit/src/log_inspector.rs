@@ -122,7 +122,7 @@ const NAMED: usize = 100;
 /// Inspector that reads a log row by row.
 #[derive(Debug)]
 pub struct LogInspector {
-    /// Signed digests of a row with the times of the signatures; several if they do not agree.
+    /// Signed digests with the times of the signatures, by row number: one for each checkpoint that names the row.
     signed: BTreeMap<u64, Vec<(RowDigest, u64)>>,
     /// Positions after which a log may begin.
     bases: Vec<ChainPosition>,
@@ -133,8 +133,8 @@ pub struct LogInspector {
 }
 
 impl LogInspector {
-    /// Creates an inspector from the lines of the checkpoints that are stored with the rows (`kept`) and
-    /// of those that were anchored elsewhere.
+    /// Creates an inspector from the lines of the checkpoints that are stored with the rows (`kept`) and of the checkpoints
+    /// that were anchored elsewhere (`anchored`).
     #[must_use]
     pub fn new(key: &CheckpointPublicKey, kept: &[String], anchored: &[String]) -> Self {
         let mut seen = Self {
@@ -157,7 +157,7 @@ impl LogInspector {
         seen
     }
 
-    /// Reads lines, adds those that are not known yet to the known ones, and returns their checkpoints.
+    /// Reads the lines that are not in `known` yet, adds them to it, and returns their checkpoints.
     fn lines<'l>(
         &mut self,
         key: &CheckpointPublicKey,

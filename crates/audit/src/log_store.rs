@@ -22,7 +22,7 @@ pub struct StoredCheckpoint {
     pub line: String,
     /// Number of the last row that it covers.
     pub head: u64,
-    /// Number of the row up to which the log is dropped at the same time.
+    /// Number of the last row that is dropped from the log at the same time.
     pub base: u64,
 }
 
@@ -40,7 +40,8 @@ pub trait AuditLogStore: Send + Sync {
     /// Fails if the store cannot be read.
     async fn progress(&self) -> Result<AuditLogProgress, AuditLogStoreError>;
 
-    /// Returns the last row up to which the log may be dropped in one round: rows older than the instant, but never the last row.
+    /// Returns the last row to drop in one round. This row and all rows before it are older than the instant; it is never
+    /// the last row of the log.
     ///
     /// # Errors
     /// Fails if the store cannot be read.
@@ -49,8 +50,8 @@ pub trait AuditLogStore: Send + Sync {
         before: SystemTime,
     ) -> Result<Option<ChainPosition>, AuditLogStoreError>;
 
-    /// Stores a checkpoint, and drops the rows and the checkpoints up to its base, in one commit. Does neither and returns false
-    /// if the last stored checkpoint is not the one that was last when this one was signed: another signer has signed in between.
+    /// Stores a checkpoint, and drops the rows and the checkpoints up to its base, in one commit. Does neither and returns
+    /// false if the last stored checkpoint is no longer `previous`: another signer has signed in between.
     ///
     /// # Errors
     /// Fails if the store cannot be written.

@@ -42,7 +42,7 @@ impl Checkpoint {
 /// Key that signs checkpoints. It must not be kept near the log.
 pub struct CheckpointKey(Ed25519KeyPair);
 
-/// Public half of a [`CheckpointKey`]; it is no secret.
+/// Public half of a [`CheckpointKey`]; it is not secret.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CheckpointPublicKey(pub [u8; 32]);
 

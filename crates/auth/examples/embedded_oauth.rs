@@ -1,4 +1,4 @@
-//! An OAuth server inside a service of one's own: an app asks with PKCE, its user agrees, the app gets, refreshes and
+//! An OAuth server inside your own service: an app asks with PKCE, its user agrees, and the app gets, refreshes and
 //! revokes its tokens. There is no HTTP here: each step is what one handler does.
 //! Run it with `cargo run -p workgraph-auth --example embedded_oauth --features conformance`.
 use std::error::Error;
@@ -21,7 +21,7 @@ const SCOPES: ScopeRegistry = ScopeRegistry::of(&[
 ]);
 const POLICY: AuthorizationPolicy<'_> = AuthorizationPolicy::new("https://work.example", SCOPES);
 
-/// Users of the service; in earnest a table of yours.
+/// Users of the service; in production, a table of your own.
 struct Directory;
 
 #[async_trait::async_trait]
@@ -36,7 +36,7 @@ impl UserDirectory for Directory {
     }
 }
 
-/// Returns 32 bytes, the same in each run; in earnest they come from the operating system.
+/// Returns 32 bytes, the same in each run; in production, they come from the operating system.
 fn random(number: u64) -> [u8; 32] {
     SecretDigest::of(&number.to_string()).0
 }

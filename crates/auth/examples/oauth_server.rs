@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let oauth = OAuthServer::builder("https://id.example", store, clock, random);
     let oauth = oauth.scopes(scopes).users(Directory).build();
     let app = Router::new().route("/invoices", get(invoices));
-    // A page `/sign-in` of yours checks the password and ends with `oauth.sign_in(user, next)`.
+    // Your own page `/sign-in` checks the password and ends with `oauth.sign_in(user, next)`.
     let app = app.with_state(oauth.verifier()).merge(oauth.axum_router());
     let discovery = "/.well-known/openid-configuration";
     for (path, status) in [(discovery, 200), ("/invoices", 401)] {

@@ -36,9 +36,9 @@ use http_forms::{
     clear_cookie, is_authorize_path, no_store, page_headers, see_other, session_cookie, set_cookie,
 };
 
-/// Path of the authorization endpoint. A sign-in page redirects to it with the query that it got as `next`.
+/// Path of the authorization endpoint. The sign-in page gets it with the query as `next`, and redirects there at the end.
 pub const AUTHORIZE: &str = "/-/oauth_authorize";
-/// Workspace in which the apps of this server work: that of all users.
+/// The only workspace of this server: all users belong to it, and all apps work in it.
 const EVERYONE: u64 = 1;
 /// Number of bits of identifiers, so that they fit into a JSON number of any client.
 const ID_BITS: u32 = 53;
@@ -108,7 +108,7 @@ impl OAuthServerBuilder {
         self
     }
 
-    /// Sets the time within which a code may be redeemed: a minute by default, and at most ten (RFC 6749 section 4.1.2).
+    /// Sets the lifetime of a code: a minute by default; it should be at most ten minutes (RFC 6749 section 4.1.2).
     #[must_use]
     pub const fn code_lifetime(mut self, lifetime: Duration) -> Self {
         self.0.code_lifetime = lifetime;

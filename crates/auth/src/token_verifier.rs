@@ -93,7 +93,7 @@ impl From<MissingScope> for GrantError {
     }
 }
 
-/// Verifier of request bearer tokens.
+/// Verifier of the bearer tokens of requests.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -101,7 +101,7 @@ impl From<MissingScope> for GrantError {
 /// use workgraph_auth::{MemoryTokenStore, TokenVerifier};
 ///
 /// # fn clock() -> SystemTime { SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000) }
-/// // `clock` is `SystemTime::now` in earnest; the look-up is yours.
+/// // In production, `clock` is `SystemTime::now`, and the look-up is your own.
 /// let verifier = TokenVerifier::new(Arc::new(MemoryTokenStore::new()), clock);
 /// # async fn handler(verifier: TokenVerifier) -> Result<(), workgraph_auth::GrantError> {
 /// let grant = verifier.verify(&["Bearer wgp_..."]).await?;

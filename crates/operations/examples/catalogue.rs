@@ -1,4 +1,4 @@
-//! The operations on tasks, as the table has them: `cargo run -p workgraph-operations --example catalogue`
+//! Prints the operations on tasks in the table: `cargo run -p workgraph-operations --example catalogue`
 use workgraph_operations::all;
 
 fn main() {

@@ -96,13 +96,13 @@ pub enum Handler {
     Write(&'static dyn Prepare<Decision>),
     /// Trashes the node of a path parameter, if the viewer has this level.
     Delete(&'static InputDef, Level),
-    /// Performs the actions in its body, each as a request of its own.
+    /// Performs the actions in its body, each as a separate request.
     Batch,
     /// Lists the events since the last call.
     Events(&'static dyn Described<ListEvents>),
     /// Lists the audit log of a workspace.
     Audit(&'static dyn Described<ListAuditLog>),
-    /// Performs an action on webhooks, which have a store of their own.
+    /// Performs an action on webhooks, which have their own store.
     Webhooks(&'static dyn Described<WebhookRequest>),
 }
 
@@ -169,7 +169,7 @@ pub struct ReferencedNode {
     pub node: NodeRef,
     /// The types that it may have.
     pub types: &'static [Type],
-    /// The node to which it must link, with the stored key of the link; `None` for any.
+    /// The node that it must link to, with the stored key of the link; `None` for any.
     pub linked_to: Option<(&'static str, Gid)>,
 }
 

@@ -35,7 +35,7 @@ pub struct RequestContext<'a> {
     pub caller: Caller<'a>,
     /// Commit that the request must see, if any state from that commit on is acceptable: see [`ReadQuery::min_seq`].
     pub min_seq: Option<Seq>,
-    /// The workspaces to which the app of the token is restricted; `None` if it is not restricted.
+    /// The workspaces that the app of the token is restricted to; `None` if it is not restricted.
     pub allowed_workspaces: Option<Arc<[u64]>>,
     /// Output options, from body and query.
     pub options: RequestOptions,
@@ -45,7 +45,7 @@ pub struct RequestContext<'a> {
     pub generate_gid: &'a (dyn Fn() -> Gid + Sync),
     /// Settings of the API.
     pub settings: &'a ApiSettings,
-    /// The most unfinished jobs of one user. It replaces the number in the settings, since it can change while the
+    /// Maximum number of unfinished jobs of one user. It replaces the number in the settings, since it can change while the
     /// server runs.
     pub jobs_per_user_max: u32,
 }
@@ -57,7 +57,7 @@ impl<'a> RequestContext<'a> {
         self.caller.actor_context(self.grant)
     }
 
-    /// Returns the address of the API with which links in the reply begin.
+    /// Returns the address of the API that links in the reply begin with.
     #[must_use]
     pub fn base_url(&self) -> &str {
         self.settings.base_url_for(self.caller.base_url)

@@ -12,11 +12,11 @@ pub struct ApiSettings {
     pub base_url: String,
     /// The `help` of every error; if empty, it is this server's page of errors.
     pub help: String,
-    /// The most objects of a request without `limit`; more are refused with 400. 0 switches the limit off.
+    /// Maximum number of objects for a request without `limit`; more are refused with 400. 0 switches the limit off.
     pub unpaginated_max: usize,
-    /// Objects after which a walk over a computed list ends. 0 switches the limit off.
+    /// Number of objects after which a walk over a computed list ends. 0 switches the limit off.
     pub walk_cap: u32,
-    /// Rows after which a walk over any list is cut off with a 400. 0 switches the limit off.
+    /// Number of rows after which a walk over any list is cut off with a 400. 0 switches the limit off.
     pub set_cap: u32,
     /// Lifetime of a page token.
     pub offset_lifetime: Duration,
@@ -28,17 +28,17 @@ pub struct ApiSettings {
     pub audit_retention: Duration,
     /// True if objects that exist but are not visible get 404 instead of 403.
     pub hide_forbidden: bool,
-    /// The largest JSON body, in bytes.
+    /// Maximum size of a JSON body in bytes.
     pub body_max: usize,
-    /// The largest file of an upload, in bytes.
+    /// Maximum size of the file of an upload in bytes.
     pub upload_max: u64,
-    /// The deepest nesting of a JSON body.
+    /// Maximum nesting depth of a JSON body.
     pub depth_max: usize,
     /// Maximum size in bytes of the records in one reply, or in all actions of a batch together.
     pub reply_max: usize,
-    /// The most unfinished jobs of one user. `Api::set_jobs_per_user_max` replaces it.
+    /// Maximum number of unfinished jobs of one user. `Api::set_jobs_per_user_max` replaces it.
     pub jobs_per_user_max: u32,
-    /// The limit of all tokens of a user together, as a multiple of the limit of one token; `None` for no limit.
+    /// Combined limit of all tokens of a user, as a multiple of the limit of one token; `None` for no limit.
     /// `Api::set_user_multiple` replaces it.
     pub user_multiple: Option<u32>,
     /// True if tokens, responses and commits are cached. If false, the stores are read each time: responses are the same, only
@@ -119,7 +119,7 @@ impl ApiSettings {
         }
     }
 
-    /// Returns the most rows of a walk over a list.
+    /// Returns the maximum number of rows of a walk over a list.
     #[must_use]
     pub const fn traversal_rows_max(&self) -> u32 {
         match self.set_cap {
@@ -128,7 +128,8 @@ impl ApiSettings {
         }
     }
 
-    /// Returns the most candidates that a search reads: the number of rows after which a walk over a list is cut off.
+    /// Returns the maximum number of candidates that a search reads: the number of rows after which a walk over a list is
+    /// cut off.
     #[must_use]
     pub const fn candidates(&self) -> usize {
         if self.set_cap == 0 {

@@ -141,7 +141,7 @@ impl Portal {
         }
     }
 
-    /// Carries out the decision of a user who has no session, as if one had just begun.
+    /// Carries out the decision of a user without a session, as if the user had just signed in.
     pub(crate) async fn decision_for(
         &self,
         user: u64,
@@ -213,8 +213,8 @@ impl Portal {
         })
     }
 
-    /// Redirects a user who was shown an error to the app with the error that the request has now, without a
-    /// session.
+    /// Redirects a user without a session, who was shown an error, to the app. The app gets the error that the request has
+    /// now.
     async fn continue_with_error(
         &self,
         request: &PortalRequest,
@@ -430,7 +430,7 @@ fn continuing(query: &str) -> String {
     format!("continue with the error of {query}")
 }
 
-/// Sends the app the error with which its request was refused.
+/// Sends the app the error of its refused request.
 fn refuse(asked: &AuthorizationRequest, refused: &AuthorizationRefusal) -> ApiResponse {
     let delivered = deliver(&asked.client().name, refused.response());
     delivered.refused_for(refusal_of(refused))

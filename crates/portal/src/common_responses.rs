@@ -38,7 +38,7 @@ pub(crate) fn invalid_form_page() -> HtmlPage {
     failure.page()
 }
 
-/// Returns that page with status 403.
+/// Returns [`invalid_form_page`] with status 403.
 pub(crate) fn invalid_form(reason: AuthRefusal) -> ApiResponse {
     page(403, invalid_form_page()).refused_for(reason)
 }
@@ -52,7 +52,7 @@ pub(crate) fn see_other(to: impl Into<String>) -> ApiResponse {
         .with("Referrer-Policy", "no-referrer")
 }
 
-/// Returns plain text, for errors that occur before the app to notify is known.
+/// Returns plain text, for errors that occur before the app is known, so that it can't be notified.
 pub(crate) fn plain(refusal: Refusal, status: u16, text: &str) -> ApiResponse {
     ApiResponse::json(status, format!("{text}\n").into_bytes())
         .refused_for(refusal)

@@ -23,7 +23,7 @@ pub(crate) enum CookieKind {
     Session,
     /// The random text that protects the sign-in form.
     Form,
-    /// The ticket of a browser with which a user has signed in before.
+    /// The ticket of a browser that a user has signed in with before.
     Known,
     /// A new secret, sealed, on its way to the page that shows it.
     NewSecret,

@@ -64,7 +64,7 @@ impl Default for PortalSettings {
 }
 
 impl PortalSettings {
-    /// Returns the policy by which authorization requests are read at an issuer.
+    /// Returns the policy for authorization requests to an issuer.
     pub(crate) fn policy<'s>(&self, issuer: &'s str) -> AuthorizationPolicy<'s> {
         AuthorizationPolicy {
             issuer_in_responses: self.issuer_in_responses,
@@ -76,7 +76,7 @@ impl PortalSettings {
 
 /// Dependencies of a [`Portal`].
 pub struct PortalDependencies {
-    /// API whose tokens and limits the user info endpoint shares, and which generates numbers.
+    /// API, which generates new numbers; the user info endpoint uses its tokens and limits.
     pub api: Arc<Api>,
     /// Store of apps, authorizations, codes, sessions and tokens.
     pub store: Arc<dyn OAuthStore>,
@@ -201,9 +201,9 @@ impl Portal {
         reply
     }
 
-    /// Answers an authorization request as if a user had just signed in, and had allowed or denied it: for tests, and for users
-    /// who are known in another way than by a session of this server. The response is what the consent form gets, mostly the
-    /// redirect to the app. `None` if the user does not exist or is disabled.
+    /// Answers an authorization request as if a user had just signed in, and had allowed or denied it: for tests, and for
+    /// users who are identified in another way than by a session of this server. The response is the same as to the consent
+    /// form, usually the redirect to the app. `None` if the user does not exist or is disabled.
     pub async fn decide_for(
         &self,
         user: u64,

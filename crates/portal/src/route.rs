@@ -35,9 +35,9 @@ enum PathPattern {
     Path(&'static str),
     /// This path and all paths below it.
     Below(&'static str),
-    /// A path below the base of the API.
+    /// The base of the API, followed by this path.
     Base(&'static str),
-    /// A path before that of the base (RFC 8414 section 3.1).
+    /// This path, followed by the path of the issuer (RFC 8414 section 3.1).
     Before(&'static str),
 }
 
@@ -218,7 +218,7 @@ static ROWS: &[RouteDefinition] = &[
     row(GET, PathPattern::Path(paths::ICON), Endpoint::Icon, "icon"),
 ];
 
-/// Path below which the addresses of attachments are.
+/// Prefix of the paths of attachments.
 pub(crate) const ATTACHMENTS: &str = "/-/attachments";
 
 /// Returns the names of all rows, for metrics.
@@ -226,16 +226,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().map(|row| row.name)
 }
 
-/// Returns true if each refusal of an operation is logged at the level `info`: if it belongs to the authorization
-/// server or a page.
+/// Returns true if refusals of an operation are logged at the level `info`, as they are for the authorization server and
+/// for pages.
 #[must_use]
 pub fn is_refusal_logged(operation: &str) -> bool {
     !operation.is_empty() && names().any(|name| name == operation)
 }
 
 impl Route {
-    /// Returns method and path as the inspector shows them, if refused requests to this route are recorded: those to the
-    /// authorization server that concern an app or an account.
+    /// Returns method and path as the inspector shows them; `None` if refused requests to this route are not recorded. Only
+    /// requests to the authorization server that concern an app or an account are recorded.
     pub(crate) const fn inspected_line(self) -> Option<(&'static str, &'static str)> {
         Some(match self.endpoint {
             Endpoint::Token => ("POST", "/-/oauth_token"),

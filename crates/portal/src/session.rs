@@ -129,8 +129,8 @@ impl Portal {
         })
     }
 
-    /// Returns the page that `show` creates with the anti-forgery text of a form for this purpose, for a browser without
-    /// a session, and sets the matching cookie.
+    /// Returns the page that `show` makes for a browser without a session, from the anti-forgery text of a form with this
+    /// purpose. Sets the matching cookie if the browser does not have one.
     pub(crate) fn guarded(
         &self,
         request: &PortalRequest,
@@ -159,7 +159,7 @@ impl Portal {
         guard.is_some_and(|guard| csrf_matches(&guard, purpose, text))
     }
 
-    /// Returns the name of the app for which a user signs in, and its redirect URL, to which the sign-in may redirect
+    /// Returns the name of the app that a user signs in for, and its redirect URL: the sign-in may redirect there
     /// immediately.
     async fn waiting(
         &self,

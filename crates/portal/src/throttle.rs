@@ -22,7 +22,7 @@ pub(crate) type SharedRef<'a> = Option<&'a Arc<dyn SharedLimiter>>;
 #[derive(Debug)]
 pub(crate) struct Throttle {
     limiter: DigestLimiter,
-    /// Number of attempts in progress, which may still turn out not to count.
+    /// Number of attempts in progress; some may be given back, and then do not count.
     pending: Mutex<HashMap<LimitKey, u32>>,
 }
 

@@ -1,4 +1,4 @@
-//! Tokens with which a signed-in user tries operations on the reference pages.
+//! Tokens that let a signed-in user try operations on the reference pages.
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;

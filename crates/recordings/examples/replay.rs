@@ -1,4 +1,4 @@
-//! A recording that is compared with a server which forgets a field: `cargo run -p workgraph-recordings --example replay`
+//! Compares a recording with a server that forgets a field: `cargo run -p workgraph-recordings --example replay`
 use workgraph_recordings::{
     Comparison, RecordedExchange, RecordedReply, RecordedRequest, Recording, RecordingError,
 };

@@ -33,7 +33,7 @@ pub(crate) fn without_user(url: &str) -> String {
     format!("{scheme}://{host}{path}")
 }
 
-/// Returns a path and query without the parameter that is a token.
+/// Returns a path and query without the parameter `access_token`.
 pub(crate) fn without_token(target: &str) -> String {
     let Some((path, query)) = target.split_once('?') else {
         return target.to_owned();
@@ -50,7 +50,7 @@ pub(crate) fn without_token(target: &str) -> String {
     }
 }
 
-/// Returns a part of an address without percent-coding. Bytes that are no UTF-8 are replaced.
+/// Returns a part of an address without percent-coding. Bytes that are not UTF-8 are replaced.
 pub(crate) fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }

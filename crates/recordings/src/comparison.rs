@@ -1,4 +1,4 @@
-//! Sends nothing by itself: gives the requests of a recording one by one, and takes the replies of another server.
+//! Comparison without I/O: gives the requests of a recording one by one, and takes the replies of another server.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::written_times::WrittenTimes;
 
 /// Comparison of another server with a recording.
 ///
-/// Ask for a request, send it, hand in the reply, until there is no request any more. Identifiers of the other server are
-/// learnt from its replies, and stand for the recorded ones in the requests that follow.
+/// Get a request, send it and hand in the reply, until there are no more requests. The comparison learns the identifiers of
+/// the other server from its replies, and puts them in place of the recorded ones in later requests.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     recording: Recording,
@@ -48,22 +48,22 @@ impl Comparison {
         }
     }
 
-    /// Sets what must agree.
+    /// Sets how strictly replies are compared.
     #[must_use]
     pub const fn with_strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// Sets what stands for recorded identifiers at the start, such as the gid of the recorded workspace and that of a world.
+    /// Sets the first replacements of recorded identifiers, for example of the recorded workspace by that of a world.
     #[must_use]
     pub fn with_names(mut self, names: BTreeMap<String, String>) -> Self {
         self.mapping = IdentifierMapping::new(names);
         self
     }
 
-    /// Returns the next request, with the identifiers of the other server, or `None` after the last one. A request that was
-    /// given before and got no reply is a difference.
+    /// Returns the next request, with the identifiers of the other server, or `None` after the last one. If the previous
+    /// request got no reply, that is a difference.
     pub fn next_request(&mut self) -> Option<RecordedRequest> {
         self.close();
         let exchange = self.recording.exchanges().get(self.next)?;
@@ -73,8 +73,8 @@ impl Comparison {
         Some(rewrite(&exchange.request, &self.mapping))
     }
 
-    /// Takes the reply to the last request: learns identifiers from it, and compares it. A second reply to one request is
-    /// ignored.
+    /// Takes the reply to the last request: learns identifiers from it, and compares it. A second reply to the same request
+    /// is ignored.
     pub fn compare(&mut self, reply: &RecordedReply) {
         let Some(index) = self.open.take() else {
             return;
@@ -90,7 +90,7 @@ impl Comparison {
         self.report.compared += 1;
     }
 
-    /// Returns the outcome. Requests that were not asked for are not compared, so the report does not hold.
+    /// Returns the report. It does not hold if some requests were never asked for, since their replies were not compared.
     #[must_use]
     pub fn finish(mut self) -> Report {
         self.close();
@@ -127,7 +127,7 @@ fn difference(index: usize, exchange: &RecordedExchange, found: ReplyDifference)
     }
 }
 
-/// Learns from two replies if both are a success, or both an error.
+/// Learns from two replies if both are successes or both are errors of the same class.
 fn learn_from(mapping: &mut IdentifierMapping, recorded: &RecordedReply, came: &RecordedReply) {
     let parsed = |reply: &RecordedReply| {
         let body = reply.body.as_deref().unwrap_or("");

@@ -1,4 +1,4 @@
-//! Differences between a recorded reply and the one that came.
+//! Differences between a recorded reply and the actual one.
 
 use std::fmt;
 
@@ -15,25 +15,25 @@ const SHOWN_MAX: usize = 120;
 pub enum DifferenceKind {
     /// No reply was handed in for the request.
     NoReply,
-    /// The status is another one; then bodies are not compared.
+    /// The status differs; the bodies are then not compared.
     Status,
     /// One body is JSON and the other is not, or both are texts that differ.
     Body,
-    /// A recorded field did not come.
+    /// A recorded field is missing in the reply.
     MissingField,
-    /// A field came that was not recorded.
+    /// The reply has a field that was not recorded.
     AdditionalField,
-    /// The value has another type; null is a type, too.
+    /// The value has a different type; null is a type, too.
     Type,
-    /// The list has another number of members.
+    /// The list has a different number of members.
     ListLength,
-    /// The value is another one.
+    /// The value differs.
     Value,
-    /// The identifier is that of another object than before.
+    /// The identifier belongs to a different object than before.
     Identifier,
 }
 
-/// Difference between a recorded reply and the one that came.
+/// Difference between a recorded reply and the actual one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// Number of the exchange in the recording; the first is 1.

@@ -17,7 +17,7 @@ pub(crate) enum FieldKind {
     Day,
     /// Rich text.
     RichText,
-    /// Text that a person wrote, in which nothing is an identifier.
+    /// Text that a person wrote; nothing in it counts as an identifier.
     FreeText,
     /// Any other field.
     Plain,
@@ -42,8 +42,7 @@ pub(crate) fn kind_of(name: &str) -> FieldKind {
     }
 }
 
-/// Returns the form of a text that is a time (RFC 3339) or a day, which is the text with 0 for each digit; `None` if the text is
-/// neither.
+/// Returns the form of a time (RFC 3339) or a day: its text with 0 in place of each digit. `None` if the text is neither.
 pub(crate) fn form_of_time(text: &str) -> Option<String> {
     let zero = |c: char| if c.is_ascii_digit() { '0' } else { c };
     let form: String = text.chars().map(zero).collect();

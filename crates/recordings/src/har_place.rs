@@ -7,18 +7,18 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("the HAR is no JSON: {0}")]
     NotJson(String),
-    /// A field of the HAR is missing, or not what HAR 1.2 wants there.
+    /// A field of the HAR is missing, or not as HAR 1.2 requires.
     #[error("{place}: {problem}")]
     Field {
         /// Place of the field, such as `log.entries[3].request.method`.
         place: String,
-        /// Fault there, and what would be right.
+        /// Problem with the field, and a correct form.
         problem: String,
     },
-    /// The base path of the API can't be one.
+    /// The given base path of the API is not valid.
     #[error("base path: `{0}` is none; it begins with `/` and has a name, such as `/api/1.0`")]
     BasePath(String),
 }
@@ -36,7 +36,7 @@ impl<'a> HarPlace<'a> {
         Self { value, place }
     }
 
-    /// Returns the error that this place has a problem.
+    /// Returns an error about this place.
     pub(crate) fn error(&self, problem: impl Into<String>) -> RecordingError {
         RecordingError::Field {
             place: self.place.clone(),
@@ -70,7 +70,7 @@ impl<'a> HarPlace<'a> {
         Ok(value.map(|value| self.named(name, value)))
     }
 
-    /// Returns a field that must be there.
+    /// Returns a required field.
     pub(crate) fn field(&self, name: &str) -> Result<Self, RecordingError> {
         let found = self.optional(name)?;
         found.ok_or_else(|| self.named(name, &Value::Null).error("is missing"))

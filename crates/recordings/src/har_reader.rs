@@ -15,7 +15,7 @@ impl Recording {
     /// Reads the entries of a HAR 1.2 that are below `/api/1.0`, in the order of the file.
     ///
     /// # Errors
-    /// Fails if the text is no JSON, or a field that is read is missing or of a wrong type; the error names its place.
+    /// Fails if the text is not JSON, or a field that is read is missing or of a wrong type; the error names its place.
     pub fn from_har(text: &str) -> Result<Self, RecordingError> {
         Self::from_har_below(text, API_BASE_PATH)
     }
@@ -61,7 +61,7 @@ fn read_entry(entry: &HarPlace, base: &str) -> Result<Option<RecordedExchange>, 
     }
     let response = entry.field("response")?;
     let status = response.field("status")?.status()?;
-    // A page of another site asks first whether it may; a request that was cut off has no status.
+    // `OPTIONS` is a preflight, which pages of other sites send first; a request that was cut off has no status.
     if name.eq_ignore_ascii_case("OPTIONS") || status == 0 {
         return Ok(None);
     }

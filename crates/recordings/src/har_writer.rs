@@ -6,8 +6,8 @@ use crate::api_address::decoded;
 use crate::recording::{RecordedExchange, RecordedReply, RecordedRequest, Recording};
 
 impl Recording {
-    /// Returns the recording as HAR 1.2. Of the headers it has the content type only; sizes and times that were not recorded are -1
-    /// and 0.
+    /// Returns the recording as HAR 1.2. The only header in it is the content type; sizes and times that were not recorded
+    /// are -1 and 0.
     #[must_use]
     pub fn to_har(&self) -> String {
         let entries: Vec<Value> = self.exchanges().iter().map(entry).collect();

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::field_kind::{FieldKind, kind_of};
 use crate::identifier_mapping::IdentifierMapping;
 
-/// Learns from all places where both replies have an identifier, a token or a link. Members of lists are taken to stand for
-/// each other by position.
+/// Learns from all places where both replies have an identifier, a token or a link. Members of lists are matched by
+/// position.
 pub(crate) fn learn(mapping: &mut IdentifierMapping, field: &str, recorded: &Value, came: &Value) {
     match (recorded, came) {
         (Value::Object(recorded), Value::Object(came)) => {
@@ -31,7 +31,7 @@ pub(crate) fn learn(mapping: &mut IdentifierMapping, field: &str, recorded: &Val
     }
 }
 
-/// Learns the gid at the end of two links, if what stands before it is the same, and the tokens in their queries.
+/// Learns the gids at the end of two links, if the path segments before them are equal, and the tokens in their queries.
 fn learn_link(mapping: &mut IdentifierMapping, recorded: &str, came: &str) {
     let divide = |link: &str| {
         let (path, query) = link.split_once('?').unwrap_or((link, ""));

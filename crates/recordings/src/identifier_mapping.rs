@@ -1,4 +1,4 @@
-//! Identifiers of the other server, and the recorded ones that they stand for.
+//! Mapping between recorded identifiers and those of the other server.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdentifierMapping {
     identifiers: BTreeMap<String, String>,
-    /// Recorded identifiers, by the identifiers of the other server that stand for them.
+    /// Recorded identifiers, by the identifiers of the other server that replace them.
     recorded: BTreeMap<String, String>,
     tokens: BTreeMap<String, String>,
 }
@@ -24,7 +24,7 @@ impl IdentifierMapping {
         }
     }
 
-    /// Returns what stands for a recorded identifier or token.
+    /// Returns the replacement of a recorded identifier or token, if there is one.
     pub(crate) fn of(&self, recorded: &str) -> Option<&str> {
         let found = self.identifiers.get(recorded);
         found
@@ -32,12 +32,12 @@ impl IdentifierMapping {
             .map(String::as_str)
     }
 
-    /// Returns the recorded identifier that an identifier of the other server stands for.
+    /// Returns the recorded identifier that an identifier of the other server replaces.
     pub(crate) fn recorded_for(&self, new: &str) -> Option<&str> {
         self.recorded.get(new).map(String::as_str)
     }
 
-    /// Learns which identifier stands for a recorded one. Known pairs stay, and an identifier belongs to at most one pair.
+    /// Learns the replacement of a recorded identifier. Existing pairs stay, and an identifier belongs to at most one pair.
     pub(crate) fn learn_identifier(&mut self, recorded: &str, new: &str) {
         let is_known = self.identifiers.contains_key(recorded) || self.recorded.contains_key(new);
         if !is_known && !recorded.is_empty() {
@@ -46,12 +46,12 @@ impl IdentifierMapping {
         }
     }
 
-    /// Learns what stands for a recorded token; the last one counts.
+    /// Learns the replacement of a recorded token; the last one counts.
     pub(crate) fn learn_token(&mut self, recorded: &str, new: &str) {
         self.tokens.insert(recorded.to_owned(), new.to_owned());
     }
 
-    /// Returns a text with the identifiers in it replaced: runs of letters and digits that are a known identifier.
+    /// Returns a text with the recorded identifiers in it replaced. Only whole runs of letters and digits are identifiers.
     pub(crate) fn translate(&self, text: &str) -> String {
         let mut translated = String::with_capacity(text.len());
         let mut rest = text;

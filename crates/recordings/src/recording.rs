@@ -17,7 +17,7 @@ pub struct RecordedRequest {
     pub target: String,
     /// Value of the header `Content-Type`, if the request had one.
     pub content_type: Option<String>,
-    /// Body as text, if the request had one. Bytes of a file that are no text are not kept exactly.
+    /// Body as text, if the request had one. Bytes of a file that are not text are not kept exactly.
     pub body: Option<String>,
 }
 
@@ -47,7 +47,7 @@ pub struct RecordedReply {
 }
 
 impl RecordedReply {
-    /// Makes a reply from what was received. Bytes that are no UTF-8 are replaced.
+    /// Makes a reply from the received bytes. Bytes that are not UTF-8 are replaced.
     #[must_use]
     pub fn received(status: u16, body: &[u8]) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Recording {
         &self.exchanges
     }
 
-    /// Returns the number of entries of the file that were not used: those outside of the API, preflights (`OPTIONS`), and
+    /// Returns the number of entries of the file that were not used: entries outside the API, preflights (`OPTIONS`), and
     /// requests without a reply.
     #[must_use]
     pub const fn skipped(&self) -> usize {

@@ -14,8 +14,8 @@ use crate::written_times::WrittenTimes;
 /// Part of a reply that must agree with the recorded one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// Status, fields, types, lengths of lists and values. Identifiers must stand for the same objects; links, tokens and times
-    /// that the server makes may differ.
+    /// Status, fields, types, lengths of lists and values. Identifiers must belong to the same objects; links, tokens and
+    /// times that the server makes may differ.
     #[default]
     Values,
     /// Status, fields and types. Of a list only the first member counts.
@@ -43,7 +43,7 @@ pub(crate) struct ReplyComparison<'a> {
 }
 
 impl<'a> ReplyComparison<'a> {
-    /// Makes a comparison that knows identifiers, and the times that the client wrote so far.
+    /// Makes a comparison with the identifiers learnt so far, and the times that the client has written so far.
     pub(crate) const fn new(
         mapping: &'a IdentifierMapping,
         written: &'a WrittenTimes,
@@ -137,7 +137,7 @@ impl<'a> ReplyComparison<'a> {
             let name = name.replace('~', "~0").replace('/', "~1");
             format!("{pointer}/{name}")
         };
-        // A map may have identifiers as names.
+        // The names of a map may be identifiers.
         let mapping = self.mapping;
         let new_name = |name: &str| {
             let new = mapping.of(name).filter(|new| came.contains_key(*new));
@@ -166,7 +166,7 @@ impl<'a> ReplyComparison<'a> {
         let compared = match self.strictness {
             Strictness::Shape => 1,
             Strictness::Values if recorded.len() == came.len() => recorded.len(),
-            // Where one member more or less shifts the others, each of them would be a difference.
+            // One missing or additional member shifts all others, and each of them would be a difference.
             Strictness::Values => {
                 let length = |list: &[Value]| format!("a list of {}", list.len());
                 self.add(
@@ -231,7 +231,7 @@ impl<'a> ReplyComparison<'a> {
             || self.mapping.translate(recorded) == came
     }
 
-    /// Returns true if both are times or days of the same form, which the server made.
+    /// Returns true if both texts are times or days of the same form, and the server made them.
     fn is_other_time(&self, recorded: &str, came: &str) -> bool {
         let form = form_of_time(recorded);
         form.is_some() && form == form_of_time(came) && !self.written.contains(recorded)

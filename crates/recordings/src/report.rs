@@ -60,7 +60,7 @@ impl Report {
             _ => format!("{total} differences"),
         };
         text.push('\n');
-        // Writing to a text can't fail.
+        // Writing to a `String` can't fail.
         for (number, difference) in (1..).zip(differences) {
             let _ = writeln!(text, "{number}. {difference}");
         }

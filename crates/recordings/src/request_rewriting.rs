@@ -17,7 +17,8 @@ const CODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b',');
 
-/// Returns a request with the known identifiers replaced; what has none stays as it is, byte by byte.
+/// Returns a request with the known identifiers replaced. Segments, values and bodies without one stay the same byte for
+/// byte.
 pub(crate) fn rewrite(request: &RecordedRequest, mapping: &IdentifierMapping) -> RecordedRequest {
     let body = request.body.as_ref();
     RecordedRequest {
@@ -41,7 +42,7 @@ fn rewrite_target(target: &str, mapping: &IdentifierMapping) -> String {
     }
 }
 
-/// Returns the coded form of what replaces a text, or the text itself.
+/// Returns the percent-coded replacement of a text, or the text itself if there is none.
 fn replaced(text: &str, new: Option<&str>) -> String {
     new.filter(|new| *new != decoded(text))
         .map_or_else(|| text.to_owned(), coded)

@@ -14,7 +14,7 @@ pub(crate) struct Tag {
     tier: TagAvailability,
     /// True if it has no content (`<hr/>`).
     pub(crate) void: bool,
-    /// True if it has lines of its own.
+    /// True for a block, which has its own lines.
     pub(crate) block: bool,
     /// The attributes it may have.
     pub(crate) attributes: &'static [&'static str],
@@ -157,7 +157,7 @@ pub(crate) fn misplaced(tag: &Tag, open: &[&'static Tag]) -> Option<&'static str
     }
 }
 
-/// Returns true if an address may be linked to.
+/// Returns true if a link may lead to an address.
 pub(crate) fn is_address(href: &str) -> bool {
     !href.chars().any(char::is_control)
         && Url::parse(href).is_ok_and(|url| SCHEMES.contains(&url.scheme()))

@@ -1,7 +1,7 @@
-//! Characters that texts may have.
+//! Characters that are allowed in texts.
 use std::borrow::Cow;
 
-/// Returns true if plain and rich text may have this character: every one that XML can contain, except DEL.
+/// Returns true if plain and rich text may have this character: every character that XML can contain, except DEL.
 pub(crate) fn is_allowed(c: char) -> bool {
     !matches!(c, '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}' | '\u{fffe}' | '\u{ffff}')
 }

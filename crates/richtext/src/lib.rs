@@ -64,8 +64,8 @@ pub fn reader_view(html: &str, links: &LinkResolver<'_>) -> Result<Option<RichTe
     Ok(Some(serialize::rich(&pieces)))
 }
 
-/// Returns a rich text without the names that its links show, as it is stored and searched: the plain text has nothing in place
-/// of a link. `None` if the text has no links.
+/// Returns a rich text without the names that its links show, as it is stored and searched; in the plain text, links leave
+/// no trace. `None` if the text has no links.
 ///
 /// # Errors
 /// Returns an error if the text is not a rich text.

@@ -8,8 +8,8 @@ use crate::rich_text_error::RichError;
 /// The text of a link to an object that the reader may not see.
 const PRIVATE: &str = "Private Link";
 
-/// Expands the references in a text from a client. A reference to an object that the client may not see must have a text of its
-/// own.
+/// Expands the references in a text from a client. A reference to an object that the client may not see must have its own
+/// text.
 pub(crate) fn written(
     pieces: Vec<MarkupToken>,
     links: &LinkResolver<'_>,

@@ -284,7 +284,7 @@ fn characters(reference: &BytesRef<'_>) -> Result<Cow<'static, str>, RichError> 
     }
 }
 
-/// Returns the message of the XML reader, with a hint where its words need one.
+/// Returns the message of the XML reader, with a hint where it is hard to understand.
 fn problem(error: &Error) -> String {
     let said = shorten(&error.to_string());
     if said.contains("entity or character reference") {

@@ -41,7 +41,6 @@ pub type LinkResolver<'a> = dyn Fn(u64) -> Option<LinkTarget> + 'a;
 pub struct RichText {
     /// XML-valid HTML with the single root `<body>`.
     pub html: String,
-    /// The plain text view: no tags, entities decoded, blocks and list items on lines of
-    /// their own.
+    /// The plain text view: no tags, entities decoded, blocks and list items on their own lines.
     pub text: String,
 }

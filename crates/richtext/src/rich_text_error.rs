@@ -13,7 +13,7 @@ pub enum RichError {
     TooLong,
     /// Tags nested deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// A control character or another one that XML cannot contain.
+    /// A control character, or another character that XML cannot contain.
     Character(char),
     /// Not well-formed XML: the byte offset and what is wrong there.
     Xml(u64, String),
@@ -27,13 +27,13 @@ pub enum RichError {
     Tag(String, RichTextProfile),
     /// A tag in a place where it has no meaning, and the rule.
     Misplaced(&'static str, &'static str),
-    /// An attribute on a tag that does not take it: tag, attribute, those it takes.
+    /// An attribute that the tag does not take: tag, attribute, and the attributes that it takes.
     Attribute(&'static str, String, &'static [&'static str]),
     /// An attribute with an unusable value: attribute, value, valid values.
     Value(&'static str, String, &'static str),
     /// A link with neither an object nor an address, an image or object without a gid.
     NoTarget(&'static str),
-    /// A reference to an object that is unknown or that the user may not see, without a text of its own.
+    /// A reference without its own text to an object that is unknown or that the user may not see.
     Unknown(&'static str, u64),
     /// An image that refers to something other than an attachment.
     NotAnAttachment(u64),

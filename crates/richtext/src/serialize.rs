@@ -90,7 +90,7 @@ fn escaped_attribute(value: &str, form: MarkupSyntax, out: &mut String) {
     }
 }
 
-/// Returns the plain text: inline tags vanish, blocks have lines of their own, list items get a bullet or number, cells of a row
+/// Returns the plain text: inline tags vanish, blocks get their own lines, list items get a bullet or number, cells of a row
 /// are separated by tabs.
 fn text(pieces: &[MarkupToken]) -> String {
     let mut plain = PlainTextWriter {

@@ -1,4 +1,4 @@
-//! The tables that every store has, with their keys and what is secret in them: `cargo run -p workgraph-rows --example tables`
+//! The tables that every store has, with their keys and secret columns: `cargo run -p workgraph-rows --example tables`
 use workgraph_rows::{ColumnContent, TABLES};
 
 fn main() {

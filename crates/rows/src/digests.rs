@@ -73,10 +73,10 @@ impl StoreDigest {
         finished(sum)
     }
 
-    /// Returns an error that names the first table that differs in a copy.
+    /// Compares these digests with those of a copy.
     ///
     /// # Errors
-    /// Fails if one differs.
+    /// Fails if a table differs; the error names the first one.
     pub fn compare(&self, copy: &Self) -> Result<(), RowsError> {
         let differing = self.tables.iter().zip(&copy.tables).find(|(a, b)| a != b);
         match differing {

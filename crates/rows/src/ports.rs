@@ -80,8 +80,8 @@ pub struct NodeIndexes {
 
 /// Snapshot of a store, read as rows. All calls show one state.
 pub trait RowReader {
-    /// Returns the next rows of a table in the order of its key, as the engine sorts it: those after the given row, which an
-    /// earlier call returned. An empty result means that there are no more.
+    /// Returns the next rows of a table in the order of its key, as the engine sorts it, after a given row that an earlier
+    /// call returned. An empty result means that there are no more.
     ///
     /// # Errors
     /// Fails if the store cannot be read.

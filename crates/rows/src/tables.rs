@@ -35,7 +35,7 @@ pub struct Column {
     pub content: ColumnContent,
 }
 
-/// Table.
+/// Declaration of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Table {
     /// Name, in every engine.
@@ -101,7 +101,7 @@ const fn table(name: &'static str, key: usize, columns: &'static [Column]) -> Ta
     Table { name, key, columns }
 }
 
-/// Names of tables whose content is computed from others: index entries, words, the index of field values.
+/// Names of tables whose content is computed from other tables: index entries, words, the index of field values.
 pub const DERIVED_TABLES: [&str; 4] = ["card", "value", "word", "words"];
 
 /// Tables, in the order in which they are copied.

@@ -1,4 +1,4 @@
-//! A server within a test of one's own: a demo on a free port of this machine, gone at the end.
+//! Runs a server inside a test: a demo on a free port of this machine, which is gone at the end.
 //!
 //! Run it with `cargo run -p workgraph-server --example in_process`.
 use anyhow::{Context, Result, ensure};

@@ -1,5 +1,5 @@
-//! Serves the API with a transport of its own: a small hyper service on loopback, over a store in memory.
-//! It makes a task with a plain HTTP request, and prints the reply.
+//! Serves the API with a custom transport: a small hyper service on loopback, over a store in memory.
+//! It creates a task with a plain HTTP request, and prints the reply.
 //! Run it with `cargo run -p workgraph-server --example serve_with_hyper`.
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -50,7 +50,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let record = TokenRecord::personal(1, digest, user.get(), Machine.now());
     store.insert_token(record).await?;
 
-    // The API from its parts. Whoever keeps the data keeps the key, too: it opens the page tokens that clients have.
+    // Assemble the API from its parts. A program that keeps the data must also keep the key, which opens the page tokens
+    // that clients have.
     Machine.fill(&mut random)?;
     let api = Api::new(ApiDependencies {
         graph: store.clone(),
@@ -83,7 +84,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     created.then_some(()).ok_or("no task was made".into())
 }
 
-/// Serves every connection on a task of its own, until the listener fails.
+/// Serves each connection in its own task, until the listener fails.
 async fn serve(listener: TcpListener, api: Arc<Api>) {
     while let Ok((stream, _)) = listener.accept().await {
         let api = Arc::clone(&api);
@@ -96,7 +97,7 @@ async fn serve(listener: TcpListener, api: Arc<Api>) {
     }
 }
 
-/// Gives hyper's request to the API, and returns the response of the API as hyper's.
+/// Passes hyper's request to the API, and returns the API's response as a response of hyper.
 async fn answer(api: Arc<Api>, request: Request<Incoming>) -> http::Result<Response<Full<Bytes>>> {
     let (head, body) = request.into_parts();
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -138,7 +139,7 @@ impl AsRef<[u8]> for ReplyBody {
     }
 }
 
-/// The parts that the machine gives: the time of day, and random bytes.
+/// Services of the machine: the time of day, and random bytes.
 struct Machine;
 
 impl Clock for Machine {

@@ -24,7 +24,7 @@ use workgraph_webhooks::signature::{
 /// Largest body that is read, in bytes.
 const BODY_MAX: usize = 4 << 20;
 
-/// Secret of one webhook. A real receiver stores it, and has a path of its own for each webhook.
+/// Secret of one webhook. A real receiver stores it, and has a separate path for each webhook.
 type Secret = OnceLock<HeaderValue>;
 
 /// Answers a handshake or a delivery.
@@ -35,8 +35,8 @@ async fn receive(
     let (head, body) = request.into_parts();
     let mut reply = Response::new(Full::default());
     if let Some(offered) = head.headers.get(SECRET_HEADER) {
-        // Once only, or anyone could put in a secret of their own. A real receiver takes one only while
-        // its own request for the webhook goes on, and forgets it if that request fails.
+        // Accept a secret only once, or anyone could set their own. A real receiver accepts one only while its own request
+        // to create the webhook is running, and forgets it if that request fails.
         if secret.set(offered.clone()).is_ok() {
             reply.headers_mut().insert(SECRET_HEADER, offered.clone());
         } else {
@@ -58,8 +58,8 @@ async fn receive(
     Ok(reply)
 }
 
-/// Returns true if a body has the signature that its headers claim. The bytes of the body count as they came:
-/// JSON that was read and written again has another signature.
+/// Returns true if a body has the signature that its headers claim. The signature covers the body byte for byte: JSON that
+/// was parsed and written again has a different one.
 fn is_signed(secret: &Secret, headers: &HeaderMap, body: &[u8]) -> bool {
     let claimed = headers.get(SIGNATURE_HEADER).and_then(|v| v.to_str().ok());
     let (Some(secret), Some(claimed)) = (secret.get(), claimed.and_then(from_hex)) else {
@@ -77,8 +77,8 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// Takes the events of a delivery; none of them is a heartbeat. A real receiver puts them into a queue and
-/// acknowledges at once, and expects that an event may come twice.
+/// Handles a delivery; a heartbeat has no events. A real receiver puts the events into a queue, acknowledges them at once,
+/// and expects that an event may arrive twice.
 fn handle(body: &[u8]) -> StatusCode {
     let Ok(delivery) = serde_json::from_slice::<Value>(body) else {
         return StatusCode::BAD_REQUEST;

@@ -162,7 +162,7 @@ pub fn digest(
     }))
 }
 
-/// Checks whether the audit log was tampered with, also against the anchored checkpoints in a file.
+/// Checks whether the audit log was tampered with, also by comparing it with the anchored checkpoints in a file.
 ///
 /// # Errors
 /// Fails if the log or the checkpoints can't be read.
@@ -257,7 +257,7 @@ pub fn openapi(config: &Config) -> CommandOutcome {
     CommandOutcome::of(openapi::text(&config.server.public_url.0))
 }
 
-/// Returns the settings in force as a TOML file, without secrets.
+/// Returns the effective settings as a TOML file, without secrets.
 #[must_use]
 pub fn print_config(config: &Config) -> CommandOutcome {
     CommandOutcome::of(config::print(config))

@@ -30,7 +30,8 @@ const OPERATION_BUCKETS: [usize; 4] = [3, 4, 5, 6];
 /// Status classes: 1xx to 5xx.
 const CLASSES: usize = 5;
 
-/// Latencies of one kind of request. The counters that most requests change are alone on one cache line.
+/// Latencies of one kind of request. The counters that most requests change are on one cache line, and nothing else is on
+/// it.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Histogram {
@@ -151,7 +152,7 @@ pub(crate) struct JobMetrics {
 pub(crate) struct OtherFigures<'f> {
     /// Bytes held for clients.
     pub(crate) buffered: usize,
-    /// Number of bodies and replies that found no room.
+    /// Number of bodies and replies for which the byte budgets had no room.
     pub(crate) unbuffered: u64,
     /// Number of requests in progress.
     pub(crate) busy: u64,

@@ -1,4 +1,4 @@
-//! The limits while the server runs: those of the configuration, changed by `admin limits`.
+//! The limits while the server runs: the configured ones, as changed by `admin limits`.
 //!
 //! Changes are stored in `limits.json` in the data folder, or in the database that nodes share, and override file,
 //! environment and flags. Reloading the configuration keeps them.

@@ -29,14 +29,14 @@ use workgraph_core::storage::SharedWork;
 use workgraph_portal::Portal;
 use workgraph_wire::KeyRing;
 
-/// Name of the stored id under which nodes claim a bucket.
+/// Name of the stored id that nodes claim a bucket with.
 const OWNER: &str = "bucket-owner";
 /// Interval between checks whether another node creates the first users.
 const TRY_EVERY: Duration = Duration::from_secs(1);
 /// Interval between checks for limits that other nodes changed.
 const FOLLOW_EVERY: Duration = Duration::from_secs(5);
-/// Number of checks after which the keys that sign id_tokens are read again: every five minutes, far more often than a new
-/// key waits before it signs.
+/// Number of checks after which the keys that sign id_tokens are read again: every five minutes, which is much shorter than
+/// the time that a new key waits before it signs.
 const KEYS_EVERY: u32 = 60;
 
 /// Options for opening the store.
@@ -143,7 +143,8 @@ impl ServerResources {
         Ok(())
     }
 
-    /// Creates the first users and workspaces of an empty store; one of several nodes does, and the others wait for it.
+    /// Creates the first users and workspaces of an empty store. If several nodes start, one of them does this, and the
+    /// others wait for it.
     ///
     /// # Errors
     /// Fails as [`bootstrap::prepare`] does.
@@ -164,8 +165,7 @@ impl ServerResources {
         Ok(boot)
     }
 
-    /// Returns the id under which the attachment bucket is claimed: that of the data folder, or of the database that
-    /// nodes share.
+    /// Returns the id that claims the attachment bucket: the id of the data folder, or of the database that nodes share.
     ///
     /// # Errors
     /// Fails if the id can't be read or created.
@@ -190,7 +190,7 @@ impl ServerResources {
         ExportFolder::new(config.files_folder(), self.node.is_some())
     }
 
-    /// Applies what other nodes change: limits, and the keys that sign id_tokens.
+    /// Applies the changes that other nodes make to the limits, and to the keys that sign id_tokens.
     pub(crate) fn follow_other_nodes(
         &self,
         limits: &Arc<RuntimeLimits>,

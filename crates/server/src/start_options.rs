@@ -1,11 +1,11 @@
-//! Options of a start that are no settings.
+//! Start options that are not settings.
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;
 
-/// Options of a start that are no settings.
+/// Start options that are not settings.
 #[derive(Clone, Debug, Default, Args)]
 pub struct StartOptions {
-    /// Start with data to try things on: two workspaces and a small graph.
+    /// Start with sample data: two workspaces and a small graph.
     #[arg(long)]
     pub demo: bool,
     /// Accept jobs without running them; they wait for a start without this flag.
@@ -27,21 +27,21 @@ pub struct StartOptions {
     /// Time at which the clock of a stand-in begins, such as 2026-03-01T09:30:00Z [default: now].
     #[arg(long, value_name = "TIME", requires = "stand_in")]
     pub now: Option<String>,
-    /// Refuse requests to a stand-in with fields, parameters and names in `opt_fields` that nobody knows; other servers ignore them.
+    /// Refuse requests to a stand-in with unknown fields, parameters or names in `opt_fields`; other servers ignore them.
     #[arg(long, requires = "stand_in")]
     pub strict: bool,
-    /// Token with which other machines may control a stand-in, in the header `Workgraph-Control`. Without it only programs of this
-    /// machine may.
+    /// Token with which other machines may control a stand-in, in the header `Workgraph-Control`. Without it, only programs
+    /// on this machine may.
     #[arg(long, value_name = "TOKEN", requires = "stand_in")]
     pub control_token: Option<String>,
-    /// Host whose https requests a stand-in answers, such as app.asana.com, by way of a proxy with a certificate authority of its
-    /// own; may be repeated. The start prints the environment that clients need.
+    /// Host whose https requests a stand-in answers, such as app.asana.com, through a proxy with its own certificate
+    /// authority; may be repeated. The start prints the environment that clients need.
     #[arg(long, value_name = "HOST", requires = "stand_in")]
     pub intercept: Vec<String>,
     /// Address of that proxy, which also takes connections with TLS for those hosts [default: a free port of this machine].
     #[arg(long, value_name = "ADDRESS", requires = "intercept")]
     pub intercept_listen: Option<SocketAddr>,
-    /// Mode of the clock of a stand-in: it stands still until a test moves it, or it runs.
+    /// Mode of a stand-in's clock: frozen until a test moves it, or running.
     #[arg(
         long,
         value_name = "MODE",
@@ -51,10 +51,10 @@ pub struct StartOptions {
     pub clock: ClockMode,
 }
 
-/// Mode of the clock of a stand-in.
+/// Mode of a stand-in's clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum ClockMode {
-    /// The clock stands still until a test moves it.
+    /// The clock is frozen until a test moves it.
     #[default]
     Frozen,
     /// The clock runs.

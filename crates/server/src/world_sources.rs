@@ -3,8 +3,8 @@ use crate::adapters::system_clock::{SystemEntropy, WallClock};
 use std::sync::Arc;
 use workgraph_api::{Clock, Entropy};
 
-/// Source of the time, and source of the random bytes, of one world. What a reply, a record, a token or a limit shows depends
-/// on these alone.
+/// Source of the time, and source of the random bytes, of one world. The contents of replies, records, tokens and limits
+/// depend on these two alone.
 #[derive(Clone)]
 pub(crate) struct WorldSources {
     pub(crate) clock: Arc<dyn Clock>,

@@ -1,4 +1,4 @@
-//! The start of a world over a store that is open, and the maintenance of it.
+//! Start of a world over an open store, and its maintenance.
 pub(crate) mod attachment_files;
 pub(crate) mod first_start;
 pub(crate) mod maintenance;

@@ -30,7 +30,7 @@ async fn main() -> Result<(), StandInError> {
     println!("{name} answered at {}", world.clock().now().await?);
     let refused = json!({"operation": "getUser", "status": 429, "at_least": 1});
     world.verify(refused).await?;
-    // It asks before it may, and the grade says so.
+    // The client asks again too early, and the grade says so.
     match world.grade(&["retry-after"]).await {
         Ok(grade) => println!("{grade}"),
         Err(error) => println!("{error}"),

@@ -1,4 +1,4 @@
-//! Commands on a stand-in that runs, as a command line has them. Each returns what it prints.
+//! Commands on a running stand-in, as entered on a command line. Each returns the text that it prints.
 mod comparison;
 mod fault_conditions;
 mod flag_values;
@@ -29,7 +29,7 @@ impl CommandOutput {
         }
     }
 
-    /// Returns JSON as people read it.
+    /// Formats JSON for readers.
     fn json(value: &Value) -> Self {
         Self::text(format!("{value:#}"))
     }

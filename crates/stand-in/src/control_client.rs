@@ -5,11 +5,11 @@ use tokio::task::spawn_blocking;
 use ureq::Agent;
 use ureq::http::{Method, Request};
 
-/// Header with the token of those who control a stand-in from another machine.
+/// Header with the token for control from another machine.
 const CONTROL_TOKEN: &str = "Workgraph-Control";
 /// Maximum size of a reply in bytes.
 const REPLY_MAX: u64 = 64 << 20;
-/// Time after which a request is given up; the stand-in itself answers earlier, though a receiver hangs.
+/// Timeout of a request. The stand-in itself answers earlier, even if a receiver hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Error of a request to a stand-in.
@@ -19,13 +19,13 @@ pub enum StandInError {
     /// The address of the stand-in, or a path, is not valid.
     #[error("{url}: not an address such as http://127.0.0.1:8080")]
     Address {
-        /// Text in place of an address.
+        /// Text that is not a valid address.
         url: String,
     },
     /// Nothing answers at the address, or the answer broke off.
     #[error("{url}: {reason}")]
     Unreachable {
-        /// Address that was asked.
+        /// Address of the request.
         url: String,
         /// Cause.
         reason: String,
@@ -45,7 +45,7 @@ pub enum StandInError {
     /// The stand-in could not start.
     #[error("the stand-in can't start: {0}")]
     Start(String),
-    /// A demand of a test on its client does not hold.
+    /// A test's expectation of its client does not hold.
     #[error("{0}")]
     NotHeld(String),
 }
@@ -63,7 +63,7 @@ impl Default for ControlClient {
         let config = Agent::config_builder()
             .timeout_global(Some(PATIENCE))
             .http_status_as_error(false)
-            // A proxy may lead clients under test to the stand-in; the test itself goes there at once.
+            // A proxy may route clients under test to the stand-in; the test itself connects directly.
             .proxy(None);
         Self {
             agent: config.build().into(),
@@ -142,7 +142,7 @@ impl ControlClient {
         let request = request.body(body.map(Value::to_string).unwrap_or_default());
         let request = request.map_err(|_| no_address(url))?;
         let agent = self.agent.clone();
-        // The thread of the test goes on: a receiver on it may be what the reply waits for.
+        // The thread of the test is not blocked: the reply may depend on a receiver that runs on it.
         let exchange = spawn_blocking(move || send(&agent, request)).await;
         let exchange = exchange.map_err(|error| unreachable(url, error.to_string()))?;
         let (status, bytes) = exchange.map_err(|error| unreachable(url, error.to_string()))?;
@@ -186,7 +186,7 @@ fn unreachable(url: &str, reason: String) -> StandInError {
     }
 }
 
-/// Returns the `data` of a reply; the whole of one without.
+/// Returns the `data` of a reply, or the whole reply if it has none.
 fn data_of(mut reply: Value) -> Value {
     match reply.get_mut("data") {
         Some(data) => data.take(),
@@ -194,7 +194,7 @@ fn data_of(mut reply: Value) -> Value {
     }
 }
 
-/// Returns the message of an error; the whole body if it has none.
+/// Returns the message of an error, or the whole body if it has none.
 fn message_of(body: &[u8]) -> String {
     let error: Value = serde_json::from_slice(body).unwrap_or_default();
     let message = error.pointer("/errors/0/message").and_then(Value::as_str);

@@ -1,7 +1,7 @@
 //! Worlds for tests of integrations: a Workgraph server whose time, limits and faults the test controls.
 //!
-//! A [`StandIn`] runs in the process of the test, or elsewhere. Each test makes a [`World`]: data, tokens, a clock, limits and
-//! faults of its own. The client under test is given its address and token.
+//! A [`StandIn`] runs in the process of the test, or elsewhere. Each test creates a [`World`] with its own data, tokens,
+//! clock, limits and faults, and gives the world's address and token to the client under test.
 //!
 //! ```no_run
 //! # async fn test() -> Result<(), workgraph_stand_in::StandInError> {

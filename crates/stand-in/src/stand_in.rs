@@ -7,7 +7,7 @@ use ureq::http::Method;
 
 /// Stand-in, which serves worlds.
 ///
-/// One that was started here ends when it is dropped, with all its data.
+/// A stand-in that was started in this process ends when it is dropped, and its data is removed.
 pub struct StandIn {
     url: String,
     client: ControlClient,
@@ -26,10 +26,10 @@ impl std::fmt::Debug for StandIn {
 
 #[cfg(feature = "in-process")]
 impl StandIn {
-    /// Starts a stand-in in this process, on a runtime of its own, with its data in a temporary folder.
+    /// Starts a stand-in in this process, on its own runtime, with its data in a temporary folder.
     ///
     /// # Errors
-    /// Fails if the folder or the port can't be had.
+    /// Fails if the folder or the port is not available.
     pub async fn start() -> Result<Self, StandInError> {
         Self::start_with(Self::builder()).await
     }
@@ -46,7 +46,7 @@ impl StandIn {
     /// Starts a stand-in with these settings.
     ///
     /// # Errors
-    /// Fails if a setting is wrong, or the folder or the port can't be had.
+    /// Fails if a setting is wrong, or the folder or the port is not available.
     pub async fn start_with(
         builder: workgraph_server::ServerBuilder,
     ) -> Result<Self, StandInError> {
@@ -72,7 +72,7 @@ impl StandIn {
         }
     }
 
-    /// Sets the token with which a stand-in of another machine may be controlled.
+    /// Sets the token for control of a stand-in on another machine.
     #[must_use]
     pub fn control_token(mut self, token: impl Into<String>) -> Self {
         self.client.control_token = Some(token.into());
@@ -85,12 +85,12 @@ impl StandIn {
         &self.url
     }
 
-    /// Returns the builder of a world, which makes it when it is awaited.
+    /// Returns the builder of a world. Awaiting it creates the world.
     pub fn world(&self) -> WorldBuilder {
         WorldBuilder::new(self.url.clone(), self.client.clone())
     }
 
-    /// Returns the world with an id, such as `w7`; `w0` is that at the root.
+    /// Returns the world with an id, such as `w7`; `w0` is the world at the root.
     ///
     /// # Errors
     /// Fails if it does not exist.
@@ -109,7 +109,7 @@ impl StandIn {
         self.client.control(Method::GET, &url, None).await
     }
 
-    /// Ends a stand-in that was started here, when the requests under way are answered.
+    /// Ends a stand-in that was started in this process, after the requests in progress are answered.
     ///
     /// # Errors
     /// Fails if its store can't be closed.

@@ -9,7 +9,7 @@ use ureq::http::Method;
 
 /// World of a stand-in.
 ///
-/// If the thread panics while it has a world, the address of the world's page is printed.
+/// If a thread panics while it holds a world, the address of the world's page is printed.
 #[derive(Debug)]
 pub struct World {
     server_url: String,
@@ -38,7 +38,7 @@ impl World {
         &self.address.id
     }
 
-    /// Returns the seed from which all random bytes follow.
+    /// Returns the seed that all random bytes are derived from.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.address.seed
@@ -50,7 +50,7 @@ impl World {
         &self.address.base_url
     }
 
-    /// Returns the address of the authorization server, below which all other addresses of the world are.
+    /// Returns the address of the authorization server. All other addresses of the world are below it.
     #[must_use]
     pub fn auth_url(&self) -> &str {
         &self.address.auth_url
@@ -68,13 +68,13 @@ impl World {
         format!("{}/-/stand-in", self.address.auth_url)
     }
 
-    /// Returns the world as it was shown when it was made: `users`, `workspaces`, `teams`, `apps` and more.
+    /// Returns the record of the world, as of its creation: `users`, `workspaces`, `teams`, `apps` and more.
     #[must_use]
     pub const fn json(&self) -> &Value {
         &self.json
     }
 
-    /// Returns the gid of the object of a fixture with a name; `None` if no object, or several, have it.
+    /// Returns the gid of the fixture's object with a name; `None` if no object has it, or several do.
     #[must_use]
     pub fn gid(&self, name: &str) -> Option<&str> {
         self.json.get("names")?.get(name)?.as_str()
@@ -93,7 +93,7 @@ impl World {
         self.address.control(method, path, body).await
     }
 
-    /// Sends a request to the API as the first user, and returns the `data` of the reply; for the arrangement of a test.
+    /// Sends a request to the API as the first user, and returns the `data` of the reply; for setting up a test.
     ///
     /// # Errors
     /// Fails if the API refuses it.
@@ -175,10 +175,10 @@ impl World {
         )))
     }
 
-    /// Returns how the clients of the world did by rules, by default all.
+    /// Returns the grade of the world's clients by these rules, or by all rules if none are given.
     ///
     /// # Errors
-    /// Fails if a rule is broken, with what broke it.
+    /// Fails if a rule is broken; the error says what broke it.
     pub async fn grade(&self, rules: &[&str]) -> Result<Value, StandInError> {
         let grade = self.show_grade(rules).await?;
         let broken = list(&grade, "rules").filter(|rule| member(rule, "verdict") == "broken");
@@ -193,19 +193,20 @@ impl World {
         }
     }
 
-    /// Returns how the clients of the world did by rules, by default all, whether they keep them or not.
+    /// Returns the grade of the world's clients by these rules, or by all rules if none are given, even if a rule is broken.
     ///
     /// # Errors
-    /// Fails if a rule has another name.
+    /// Fails if a rule does not exist.
     pub async fn show_grade(&self, rules: &[&str]) -> Result<Value, StandInError> {
         let path = format!("grade?format=json{}", query_of(rules));
         self.control("GET", &path, None).await
     }
 
-    /// Returns how the clients of the world did by rules, by default all, in the XML that services of continuous integration read.
+    /// Returns the grade of the world's clients by these rules, or by all rules if none are given, as JUnit XML, which
+    /// continuous integration services read.
     ///
     /// # Errors
-    /// Fails if a rule has another name.
+    /// Fails if a rule does not exist.
     pub async fn junit(&self, rules: &[&str]) -> Result<String, StandInError> {
         let url = format!(
             "{}/-/grade?format=junit{}",
@@ -220,8 +221,8 @@ impl World {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Returns tokens of an app for a user without a browser. `options` may have `app`, `user` and `scopes`; the first app and the
-    /// first user by default.
+    /// Returns tokens of an app for a user without a browser. `options` may contain `app`, `user` and `scopes`; the first
+    /// app and the first user are the default.
     ///
     /// # Errors
     /// Fails if the authorization server refuses the grant.
@@ -235,8 +236,8 @@ impl World {
         self.control("POST", "oauth/grant", Some(sent.into())).await
     }
 
-    /// Decides for a user about the address to which an app sends the browser, with `allow` or `deny`. Returns the address to which
-    /// the browser would be sent back.
+    /// Makes the decision of a user, `allow` or `deny`, about an authorization request: `url` is the address that the app
+    /// sends the browser to. Returns the address that the browser would be redirected to.
     ///
     /// # Errors
     /// Fails if the authorization server shows an error instead.
@@ -267,7 +268,7 @@ impl World {
         self.control("GET", "fixture", None).await
     }
 
-    /// Lets the world begin again, with the same time, data and tokens.
+    /// Resets the world to its start, with the same time, data and tokens.
     ///
     /// # Errors
     /// Fails for the world at the root.
@@ -276,7 +277,7 @@ impl World {
         Ok(())
     }
 
-    /// Ends the world, with its data.
+    /// Deletes the world with its data.
     ///
     /// # Errors
     /// Fails for the world at the root.
@@ -302,7 +303,7 @@ impl Drop for World {
     }
 }
 
-/// Returns the parameter of a query that names rules; none for all.
+/// Returns the query parameter that names rules; it is empty for all rules.
 fn query_of(rules: &[&str]) -> String {
     match rules {
         [] => String::new(),

@@ -27,7 +27,7 @@ struct ShownWorld {
 }
 
 impl WorldAddress {
-    /// Reads the address from a world as the stand-in shows it.
+    /// Reads the address from the record of a world.
     ///
     /// # Errors
     /// Fails if a field is missing.

@@ -6,7 +6,7 @@ use std::future::{Future, IntoFuture};
 use std::pin::Pin;
 use ureq::http::Method;
 
-/// Builder of a world: [`StandIn::world`](crate::StandIn::world). Awaiting it makes the world.
+/// Builder of a world: [`StandIn::world`](crate::StandIn::world). Awaiting it creates the world.
 ///
 /// By default a world has the data of a demo.
 #[derive(Clone, Debug)]
@@ -41,27 +41,27 @@ impl WorldBuilder {
         self.with("fixture", fixture)
     }
 
-    /// Begins with everything that another world has now.
+    /// Begins with the current content of another world.
     pub fn copy_of(self, world: &World) -> Self {
         self.from(world.id())
     }
 
-    /// Begins with the content `demo` or `empty`, or with everything that the world with this id has.
+    /// Begins with the content `demo` or `empty`, or with the current content of the world with this id.
     pub fn from(self, content: &str) -> Self {
         self.with("from", content.into())
     }
 
-    /// Sets the name that lists show.
+    /// Sets the name that is shown in lists.
     pub fn name(self, name: &str) -> Self {
         self.with("name", name.into())
     }
 
-    /// Sets the seed from which all random bytes follow.
+    /// Sets the seed that all random bytes are derived from.
     pub fn seed(self, seed: u64) -> Self {
         self.with("seed", seed.into())
     }
 
-    /// Sets the time at which the clock stands, such as `2026-03-01T09:30:00Z`.
+    /// Sets the time that the clock shows at the start, such as `2026-03-01T09:30:00Z`.
     pub fn now(self, time: &str) -> Self {
         self.with("now", time.into())
     }

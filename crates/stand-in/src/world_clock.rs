@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct WorldClock<'w>(pub(crate) &'w WorldAddress);
 
 impl WorldClock<'_> {
-    /// Returns the time that the world shows, as in replies.
+    /// Returns the time of the world, in the format of replies.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.
@@ -17,7 +17,7 @@ impl WorldClock<'_> {
         Ok(text(&self.show().await?, "now"))
     }
 
-    /// Returns where the clock stands, and what is due next. What is due now happens first.
+    /// Returns the time of the clock, and the next due act. Acts that are due now happen first.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.
@@ -29,7 +29,8 @@ impl WorldClock<'_> {
         self.0.control("POST", "clock", Some(change)).await
     }
 
-    /// Moves the clock by a period, such as `25h`. Returns where it stands, what is due next, and what happened on the way.
+    /// Moves the clock by a period, such as `25h`. Returns its time, the next due act, and the acts that happened on the
+    /// way.
     ///
     /// # Errors
     /// Fails if the period is not valid.
@@ -37,7 +38,7 @@ impl WorldClock<'_> {
         self.change(json!({ "advance": period })).await
     }
 
-    /// Moves the clock by a duration: what a client under test may do in place of sleeping.
+    /// Moves the clock by a duration. A client under test can use this instead of sleeping.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.
@@ -50,12 +51,12 @@ impl WorldClock<'_> {
     /// Moves the clock to a later time.
     ///
     /// # Errors
-    /// Fails if the time is earlier, or none.
+    /// Fails if the time is earlier, or not valid.
     pub async fn set(self, time: &str) -> Result<Value, StandInError> {
         self.change(json!({ "set": time })).await
     }
 
-    /// Lets the clock run.
+    /// Starts the clock.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.
@@ -63,7 +64,7 @@ impl WorldClock<'_> {
         self.change(json!({ "mode": "running" })).await
     }
 
-    /// Lets the clock stand still.
+    /// Freezes the clock.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.

@@ -19,7 +19,7 @@ impl WorldLimits<'_> {
     /// Uses up a limit of a token.
     ///
     /// # Errors
-    /// Fails if the token is not of this world.
+    /// Fails if the token does not belong to this world.
     pub async fn exhaust_of(self, token: &str, limit: &str) -> Result<Value, StandInError> {
         let sent = json!({ "token": token, "exhaust": limit });
         self.0.control("POST", "limits", Some(sent)).await
@@ -31,8 +31,8 @@ impl WorldLimits<'_> {
 pub struct WorldFaults<'w>(pub(crate) &'w WorldAddress);
 
 impl WorldFaults<'_> {
-    /// Adds a fault, such as `{"error": "internal"}`, of the requests that match, such as `{"operation": "createTask", "times": 1}`.
-    /// Returns its id.
+    /// Adds a fault, such as `{"error": "internal"}`, for the requests that match a condition, such as `{"operation":
+    /// "createTask", "times": 1}`. Returns its id.
     ///
     /// # Errors
     /// Fails if a field is wrong.

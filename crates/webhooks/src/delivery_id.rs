@@ -1,4 +1,4 @@
-//! Ids of deliveries, by which a receiver recognizes a repeated delivery.
+//! Ids of deliveries: a receiver recognizes a repeated delivery by its id.
 use ring::digest;
 pub use uuid::Uuid;
 

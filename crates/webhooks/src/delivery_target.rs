@@ -3,7 +3,7 @@ use crate::target_policy::TargetPolicy;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use thiserror::Error;
 
-/// The longest target, in bytes.
+/// Maximum length of a target, in bytes.
 pub const TARGET_MAX: usize = 1024;
 
 /// Host of a target.
@@ -53,7 +53,7 @@ impl Target {
     /// Reads a target and checks everything that needs no resolver.
     ///
     /// # Errors
-    /// Fails if the text is no URL, or the policy does not allow its host or port.
+    /// Fails if the text is not a URL, or the policy does not allow its host or port.
     pub fn read(text: &str, policy: &TargetPolicy) -> Result<Self, TargetError> {
         let target = Self::parse(text).ok_or(TargetError::Malformed)?;
         let loopback = match &target.host {

@@ -78,7 +78,7 @@ impl UnknownName {
         }
     }
 
-    /// Returns the known name that was probably meant.
+    /// Returns the allowed name that was probably meant.
     fn nearest(&self) -> Option<&str> {
         let name = self.name.to_ascii_lowercase();
         let distances = self.known.iter().map(|known| {
@@ -100,7 +100,7 @@ impl fmt::Display for UnknownName {
     }
 }
 
-/// Facts of an event that filters compare.
+/// Properties of an event that filters compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventSummary<'a> {
     /// The type of the object that the event is about.
@@ -109,7 +109,7 @@ pub struct EventSummary<'a> {
     pub resource_subtype: Option<&'a str>,
     /// The action, one of [`ACTIONS`].
     pub action: &'a str,
-    /// Other name of the event's action, for filters that use that one.
+    /// Another name of the event's action, which a filter may use instead.
     pub other_action: Option<&'a str>,
     /// For `changed`: the field that changed.
     pub field: Option<&'a str>,
@@ -183,7 +183,7 @@ impl EventFilter {
         }
     }
 
-    /// Requires that filters name types that events may be about: those in `types`.
+    /// Requires that the type of each filter is one of `types`, the types that events may be about.
     ///
     /// # Errors
     /// Names the filter with another type, and the type that was probably meant.

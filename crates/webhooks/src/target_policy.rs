@@ -1,8 +1,9 @@
 //! Policy of the addresses that may be called: public ones, unless the operator allows more.
 //!
-//! The client that makes a webhook chooses an address that this server then calls. An address that only the server can reach must
-//! not become reachable in this way (server-side request forgery). Every address is refused unless it is clearly a public unicast
-//! one: the special-purpose registries of IANA (RFC 6890), and every way to write an IPv4 address inside an IPv6 one.
+//! The client that makes a webhook chooses an address that this server then calls. An address that only the server can reach
+//! must not become reachable in this way (server-side request forgery). Every address is refused unless it is clearly public
+//! and unicast. The check covers the special-purpose registries of IANA (RFC 6890), and every way to write an IPv4 address
+//! inside an IPv6 one.
 pub use ipnet::IpNet;
 use ipnet::{Ipv4Net, Ipv6Net};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

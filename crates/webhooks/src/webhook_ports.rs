@@ -12,7 +12,7 @@ use thiserror::Error;
 pub struct DeliveryRequest {
     /// The URL that is called.
     pub target: Target,
-    /// Headers besides those that every request has.
+    /// Headers in addition to the ones that every request has.
     pub headers: Vec<(&'static str, String)>,
     /// The body: JSON.
     pub body: Bytes,
@@ -106,7 +106,7 @@ pub struct WebhookListQuery {
     pub resource: Option<u64>,
     /// The keyset: only webhooks with a greater id are listed.
     pub after: u64,
-    /// The most webhooks to return.
+    /// The maximum number of webhooks to return.
     pub limit: usize,
 }
 
@@ -202,8 +202,8 @@ pub struct WebhookStoreError(pub String);
 ///
 /// A webhook that was made with an app lasts as long as the app has a live grant of its user: a live refresh token under a valid
 /// authorization. An operation that ends the last live grant of a user and app deletes their webhooks in the same transaction,
-/// and none is inserted after it. An operation that revokes all tokens of a user at once deletes all webhooks of the user, also
-/// those without an app.
+/// and none is inserted after it. An operation that revokes all tokens of a user at once deletes all webhooks of the user,
+/// including webhooks without an app.
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
     /// Stores a new webhook if the limits allow it and its app has a live grant. Sets its position to the last commit in the same
@@ -237,7 +237,7 @@ pub trait WebhookStore: Send + Sync {
         change: Option<DeliveryStateChange>,
         delivery: Option<DeliveryLogEntry>,
     ) -> Result<AttemptRecord, WebhookStoreError>;
-    /// Moves webhooks without events to send to the last commit that was looked at.
+    /// Moves the positions of webhooks that have no events to send to `seq`, the last commit that was examined.
     async fn advance_positions(&self, ids: Vec<u64>, seq: u64) -> Result<(), WebhookStoreError>;
     /// Returns the last deliveries of a webhook, newest first; none if the webhook is deleted.
     async fn deliveries(
@@ -245,7 +245,7 @@ pub trait WebhookStore: Send + Sync {
         id: u64,
         limit: usize,
     ) -> Result<Vec<DeliveryLogEntry>, WebhookStoreError>;
-    /// Deletes lines of the log from before an instant; returns their number.
+    /// Deletes the lines of the log that are older than an instant; returns their number.
     async fn prune_delivery_log(&self, before: SystemTime) -> Result<u64, WebhookStoreError>;
     /// Returns a number that changes whenever a webhook is inserted or deleted, or gets other filters. `None`: only this process
     /// writes the store, so there are no changes to detect.

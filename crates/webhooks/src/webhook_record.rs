@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// Time for which an attempt reserves its webhook; no other attempt begins before its end. It is longer than any attempt takes.
 pub const LEASE: Duration = Duration::from_secs(30);
-/// Time that must be left on a node's lease on the deliveries of the store when an attempt begins, so that the attempt is over
-/// before another node may begin one.
+/// Time that a node's delivery lease must still last when an attempt begins, so that the attempt is over before another node
+/// may begin one.
 pub const LEASE_RESERVE: Duration = Duration::from_secs(12);
 /// Time without a success after which a heartbeat is sent.
 pub const HEARTBEAT: Duration = Duration::from_secs(8 * 3600);
@@ -42,7 +42,7 @@ pub struct Webhook {
     pub id: u64,
     /// The user who made it; events are sent as far as this user may see them.
     pub user: u64,
-    /// The app with which it was made.
+    /// The app that it was made with.
     pub app: Option<u64>,
     /// The workspace of the service account that made it, if a service account did.
     pub service: Option<u64>,
@@ -52,7 +52,7 @@ pub struct Webhook {
     pub resource: u64,
     /// The number of the watched object's type.
     pub kind: u8,
-    /// The URL to which events are sent.
+    /// The URL that events are sent to.
     pub target: String,
     /// The secret that signs the deliveries.
     pub secret: String,
@@ -162,8 +162,8 @@ impl DeliveryState {
 
     /// Returns the delivery state after a failure, with the time of the next retry (back-off); `None` if deliveries have
     /// failed for so long that the webhook is deleted. `wait` is the time that the target asked for, at most an hour.
-    /// `random` spreads retries over the second half of their wait, so that targets that failed together are not called
-    /// together.
+    /// `random` spreads retries over the second half of their wait, so that targets that failed at the same time are not
+    /// called at the same time again.
     #[must_use]
     pub fn after_failure(
         &self,

@@ -1,10 +1,10 @@
-//! A list with sealed page tokens, in no framework: `cargo run -p workgraph-wire --example page_tokens`
+//! A list with sealed page tokens, without a framework: `cargo run -p workgraph-wire --example page_tokens`
 
 use workgraph_wire::{ErrorReply, KeyRing, Page, PageParams, PageTokens};
 
 const PEOPLE: [(&str, u64); 5] = [("Ann", 1), ("Ann", 4), ("Bo", 2), ("Cy", 5), ("Zoe", 3)];
 
-/// Answers `GET /people?limit=...&offset=...` with two people, or as many as are asked for.
+/// Answers `GET /people?limit=...&offset=...` with two people, or with the requested number.
 fn people(
     pages: &PageTokens,
     user: u64,

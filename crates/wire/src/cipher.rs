@@ -18,7 +18,8 @@ pub(crate) fn seal(
     sealed.ok()
 }
 
-/// Opens a sealed text in place and returns it without its tag, or `None` if any of the four inputs differs from sealing.
+/// Opens a sealed text in place and returns it without its tag, or `None` if any of the four inputs differs from those of
+/// `seal`.
 pub(crate) fn open<'a>(
     key: &[u8; 32],
     nonce: [u8; NONCE_LEN],

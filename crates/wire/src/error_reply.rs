@@ -77,7 +77,7 @@ impl From<QueryError> for ErrorReply {
 impl From<PageTokenError> for ErrorReply {
     fn from(error: PageTokenError) -> Self {
         match error {
-            // A mistake in the program, about which the client can do nothing.
+            // A mistake in the program, which the client can't correct.
             PageTokenError::TimeNeeded => Self::server_fault(error.to_string()),
             _ => Self::new(400, format!("offset: {error}")),
         }

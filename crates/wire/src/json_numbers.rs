@@ -56,7 +56,7 @@ fn string_end(bytes: &[u8], from: usize) -> usize {
     at
 }
 
-/// Returns true if a colon follows: a number there is an error, and must stay one.
+/// Returns true if a colon follows, so that a number before it is in the place of a key: an error, which must stay one.
 fn is_key(bytes: &[u8], from: usize) -> bool {
     let rest = bytes.get(from..).unwrap_or_default();
     rest.trim_ascii_start().first() == Some(&b':')
@@ -68,8 +68,8 @@ fn is_kept(number: &str) -> bool {
     if digits <= DOUBLE_DIGITS || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok() {
         return true;
     }
-    // The writer of JSON decides how a double is shown: of two texts that are equally short and near, the standard library may
-    // take the other one.
+    // Compares with the text that the JSON writer makes of the double: of two texts that are equally short and near, the
+    // standard library may choose the other one.
     let shown =
         serde_json::from_str::<f64>(number).and_then(|double| serde_json::to_string(&double));
     let Ok(shown) = shown else {

@@ -125,7 +125,7 @@ impl fmt::Display for SealError {
 impl std::error::Error for SealError {}
 
 impl PageTokens {
-    /// Makes tokens with the current key of a ring, and also opens those of its other keys.
+    /// Returns page tokens that are sealed with the current key of a ring, and opened with any of its keys.
     #[must_use]
     pub const fn new(keys: KeyRing) -> Self {
         Self(keys)

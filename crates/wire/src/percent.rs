@@ -38,8 +38,8 @@ pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     String::from_utf8(bytes).map_err(|_| PercentError::Utf8)
 }
 
-/// Decodes the escapes of a text and leaves each other `%` unchanged. A text whose escapes are not UTF-8
-/// keeps them, except for that of the quote, which browsers use in file names.
+/// Decodes the escapes of a text and leaves every other `%` unchanged. If the result is not UTF-8, only the
+/// escaped quote (`%22`) is decoded, which browsers use in file names.
 #[must_use]
 pub fn decode_whole_escapes(text: &str) -> String {
     String::from_utf8(unescape(text.as_bytes(), false))
@@ -73,7 +73,7 @@ fn escape(out: &mut String, text: &str, plain: &[u8]) {
     }
 }
 
-/// Decodes the escapes of a text and leaves each other `%` unchanged; if `plus` is true, `+` means a space.
+/// Decodes the escapes of a text and leaves every other `%` unchanged; if `plus` is true, `+` means a space.
 fn unescape(raw: &[u8], plus: bool) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(raw.len());
     let mut rest = raw;

@@ -18,7 +18,7 @@ pub enum QueryProblem {
     Nul,
     /// Given more than once.
     Repeated,
-    /// Not a whole number from 1 to this one.
+    /// Not a whole number from 1 to this maximum.
     Limit(u16),
     /// Neither true nor false.
     Flag,
@@ -180,7 +180,7 @@ impl QueryParams {
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// Replaces the values for which a function returns another value.
+    /// Replaces each value for which `with`, given name and value, returns another one.
     ///
     /// # Errors
     /// Returns the first error of the function.

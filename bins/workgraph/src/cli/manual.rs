@@ -13,7 +13,7 @@ pub(crate) fn completions(shell: Shell) -> Vec<u8> {
 /// Returns the manual page in the form of `man(7)`, with a section for each command.
 ///
 /// # Errors
-/// Fails if the page can't be written, which memory does not refuse.
+/// Fails if the page can't be written; writing to memory never fails.
 pub(crate) fn manual() -> std::io::Result<Vec<u8>> {
     let mut page = Vec::new();
     let mut command = Cli::command();
@@ -34,7 +34,7 @@ pub(crate) fn manual() -> std::io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Returns the commands below one, each with its whole name.
+/// Returns the subcommands of a command, each with its full name.
 fn subcommands<'c>(command: &'c clap::Command, name: &str) -> Vec<(String, &'c clap::Command)> {
     command
         .get_subcommands()

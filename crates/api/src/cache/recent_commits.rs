@@ -33,8 +33,8 @@ impl RecentCommits {
         }
     }
 
-    /// Adds a commit. Adding the same commit again has no effect. A commit that does not directly follow the last one first
-    /// drops all others.
+    /// Adds a commit. Adding the same commit again has no effect. If a commit does not directly follow the last one, all
+    /// cached commits are dropped first.
     pub(crate) fn put(&mut self, event: JournalEntry) {
         let last = self.events.back().map_or(0, |last| last.seq);
         if event.seq <= last || self.most == 0 {

@@ -23,7 +23,7 @@ const CANDIDATES: usize = 256;
 /// Approximate bytes of an entry apart from its text: the entry and its slot in the map.
 const ENTRY_BYTES: usize = 192;
 
-/// The inputs on which a reply depends.
+/// The inputs that a reply depends on.
 #[derive(Clone, Copy, Hash)]
 pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) viewer: ViewerKey,

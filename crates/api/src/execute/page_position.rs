@@ -65,7 +65,7 @@ impl PageBinding {
         })
     }
 
-    /// Returns the digest to which the tokens of this walk are bound.
+    /// Returns the digest that the tokens of this walk are bound to.
     pub(crate) const fn listing(&self) -> [u8; 16] {
         self.listing
     }

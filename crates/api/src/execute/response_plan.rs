@@ -21,7 +21,7 @@ pub(crate) struct ResponsePlan<'b> {
     pub(crate) with_download_urls: bool,
     /// Bytes that the response may still take.
     pub(crate) budget: &'b ResponseBudget,
-    /// The address of the API, with which links begin.
+    /// The address of the API that links begin with.
     pub(crate) base_url: &'b str,
 }
 

@@ -19,8 +19,8 @@ use workgraph_operations::operation::{Decision, ResponseKind};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::envelope;
 
-/// Attempts to decide a write after conflicts, before it fails with a server error. Of many writes of one record at once one is
-/// committed each time, so there must be more attempts than writes that wait at the same time.
+/// Maximum number of attempts to decide a write, after which it fails with a server error. Of several concurrent writes of
+/// one record, one is committed each time, so there must be more attempts than concurrent writes.
 const ATTEMPTS: usize = 1_000;
 
 /// The deletion of a node in the path.
@@ -41,11 +41,12 @@ impl Prepared<Decision> for Deletion {
     }
 }
 
-/// Loads for one decision, before it fails with a server error. Each one but the first reads something that the last did not.
+/// Maximum number of loads for one decision, after which it fails with a server error. Each load reads more than the one
+/// before it.
 const LOADS: usize = 64;
 
-/// Reads and decides, and follows a plan from each node that the query names. A decision that asks for more than its query reads more and is
-/// made again, so that nothing is taken for absent that was not looked up.
+/// Reads and decides, and follows a plan from each node that the query names. If the decision asks for more than its query
+/// reads, that is read as well and the decision is made again, so that nothing counts as absent that was not looked up.
 ///
 /// # Errors
 /// Fails if the store fails, or the operation is refused.
@@ -64,10 +65,7 @@ pub(super) async fn read_and_decide<D>(
         let mut view = load(api, query).await?;
         match view.decide(|view| operation.decide(call, view)) {
             Ok(decided) => return Ok((decided?, view)),
-            Err(reads) => {
-                eprintln!("UNANSWERED {} {reads:?}", call.operation.id);
-                query.extend(reads);
-            }
+            Err(reads) => query.extend(reads),
         }
     }
     Err(ApiError::Server(format!(

@@ -223,7 +223,7 @@ fn open(call: &RequestContext<'_>, view: &ReadView, input: &ListEvents) -> Resul
     Ok(node.gid)
 }
 
-/// Returns the digest to which a sync token is bound.
+/// Returns the digest that a sync token is bound to.
 fn token_binding(grant: &Grant, at: Gid) -> [u8; 16] {
     let [user, app, service, at] = [
         grant.user,
@@ -316,7 +316,7 @@ impl EventRecords {
             gids.push(gid);
         }
         let mut subjects: HashSet<Gid> = some.iter().map(|t| t.change.gid).collect();
-        // Deleting a task also deletes its stories; they have no entries of their own in the trash.
+        // Deleting a task also deletes its stories; they have no separate entries in the trash.
         subjects.extend(some.iter().flat_map(PositionedEvent::holders));
         want.node_refs
             .extend(subjects.into_iter().map(NodeRef::Gid));

@@ -1,3 +1,3 @@
-//! Exports: the port to their files, and the signed addresses under which clients download them.
+//! Exports: the port to their files, and the signed addresses for downloading them.
 pub mod export_files;
 pub mod export_urls;

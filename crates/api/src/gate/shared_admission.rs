@@ -12,8 +12,8 @@ use workgraph_auth::{bearer, token_digest};
 use workgraph_limits::{Permit, SharedLimiter};
 use workgraph_operations::operation::NumberedOperation;
 
-/// Answer of a limiter that was asked before the token was found: the properties in the question, and the permit or
-/// the refusal.
+/// Answer of a limiter that was queried before the token was found: the token properties in the query, and the permit or the
+/// refusal.
 pub(crate) struct EarlyAnswer {
     token: LimitedToken,
     admitted: Result<Permit, ApiError>,
@@ -73,8 +73,8 @@ impl Api {
         Ok((authenticated?, early))
     }
 
-    /// Admits a request of an operation within the limits shared by several processes, and checks the scope of the operation.
-    /// Uses an early answer if the token still has the properties in its question.
+    /// Admits a request of an operation within the limits shared by several processes, and checks the scope of the
+    /// operation. Uses an early answer if the token still has the properties in its query.
     ///
     /// # Errors
     /// Fails when a limit or the scope refuses the request. A request refused only by the scope has been counted.

@@ -13,7 +13,7 @@ use workgraph_limits::{
     SlotRequest, TotalShare, WindowCharge,
 };
 
-/// The limits of a token: the key under which it is counted, and its quotas.
+/// The limits of a token: the key that it is counted under, and its quotas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EffectiveLimits {
     key: LimitKey,

@@ -1,4 +1,4 @@
-//! Limits used up on purpose, so that a client meets a true refusal with a true wait.
+//! Limits used up on purpose, so that a client gets a real refusal with a real wait.
 use crate::error::ApiError;
 use crate::limits::request_weight::RequestWeight;
 use crate::state::Api;
@@ -6,15 +6,15 @@ use crate::token_limits::{COST, SEARCH, STANDARD};
 use serde_json::Value;
 use workgraph_limits::Limit;
 
-/// Limits that requests can use up: those of a time, not those of requests at once.
+/// Limits that requests can use up: those per minute, not those of concurrent requests.
 pub const EXHAUSTIBLE: [Limit; 3] = [STANDARD, SEARCH, COST];
 
 /// Maximum number of requests that are counted for this: more than any quota that a test needs.
 const REQUESTS_MAX: u32 = 1_000_000;
 
 impl Api {
-    /// Uses up what a token may still ask for, as if it had sent requests now: until the quota of `limit` is used up, or its
-    /// credits are. Returns the state of its limits afterwards. Limits that processes share are not changed.
+    /// Uses up the quota of `limit`, or the credits of a token, as if the token had sent requests now. Returns the state of
+    /// its limits afterwards. Limits that processes share are not changed.
     ///
     /// # Errors
     /// Fails if the token is not valid, or the limit is not one of [`EXHAUSTIBLE`].
@@ -45,7 +45,8 @@ impl Api {
                 break;
             };
             if limit == COST {
-                // More than any balance: the client waits until it is made up for, at most as long as after the dearest reply.
+                // The cost exceeds any balance: the client waits until the debt is made up for, at most as long as after the
+                // most expensive reply.
                 let cost = self.token_limits.all().cost_ceiling;
                 permit.settle(cost, now);
             }

@@ -1,4 +1,4 @@
-//! The limits explained: in reply headers for requests that ask for them, and on a page of their own.
+//! The limits explained: in reply headers for requests that ask for them, and on a separate page.
 //!
 //! Neither is part of the contract, so only clients that ask for them get them. Both read the counts of the limiter, in
 //! memory, and change nothing.
@@ -12,7 +12,7 @@ use workgraph_core::model::time::Time;
 use workgraph_limits::headers::{RATE_LIMIT, RATE_LIMIT_POLICY, RateLimitHeaders};
 use workgraph_limits::{CostState, Limit, SlotState, WindowState};
 
-/// The header by which a request asks for its limits, with the value [`EXPLAIN_LIMITS`].
+/// Header of a request that asks for its limits, with the value [`EXPLAIN_LIMITS`].
 pub const EXPLAIN_HEADER: &str = "workgraph-explain";
 /// The value of the header.
 pub const EXPLAIN_LIMITS: &str = "limits";

@@ -43,7 +43,7 @@ pub struct LimitOverrides {
     pub tokens: HashMap<u64, LimitOverride>,
 }
 
-/// The overrides in force. Usually there are none, which costs a request one atomic load.
+/// The effective overrides. Usually there are none; looking that up costs a request one atomic load.
 #[derive(Debug, Default)]
 pub(crate) struct ActiveLimitOverrides {
     any: AtomicBool,

@@ -110,8 +110,8 @@ fn secret_at(text: &str, before: Option<char>) -> Option<(&str, &str)> {
     None
 }
 
-/// Returns true if a text certainly contains no secret, decoded or not, as nearly all parts of addresses: it has no sign that a
-/// secret needs beside it, and no underscore that could end the prefix of a token.
+/// Returns true if a text certainly contains no secret, decoded or not, which is so for nearly all parts of addresses: it
+/// has no special character that accompanies a secret, and no underscore that could end the prefix of a token.
 fn is_plain(text: &str) -> bool {
     let is_known = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.,~".contains(byte);
     let is_prefix = |four: &[u8]| matches!(four, [b'w', b'g', _, b'_']);

@@ -8,8 +8,8 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_text};
 
-/// Time after the redemption of a code within which another request with its verifier counts as a retry of the
-/// first request, whose answer was lost. Later it is a replay like any other.
+/// Time after the redemption of a code in which another request with its verifier counts as a retry, since the answer to the
+/// first request may be lost. Later it is a replay like any other.
 pub const REPEAT_GRACE: Duration = Duration::from_secs(10);
 
 /// Prefix of a code.
@@ -20,7 +20,7 @@ const CODE_PREFIX: &str = "wgc_";
 pub struct AuthorizationCode {
     /// The digest of its text.
     pub digest: SecretDigest,
-    /// The app to which it was issued.
+    /// The app that it was issued to.
     pub app: u64,
     /// The user who allowed the app.
     pub user: u64,
@@ -42,7 +42,7 @@ pub struct AuthorizationCode {
     pub expires_at: SystemTime,
     /// The time at which the code was spent, with or without tokens.
     pub used_at: Option<SystemTime>,
-    /// The refresh token for which it was redeemed: all tokens that came from the code depend on it.
+    /// The refresh token that the code was redeemed for; all tokens issued for the code depend on it.
     pub refresh: Option<u64>,
 }
 
@@ -141,7 +141,7 @@ impl AuthorizationCode {
         self.challenge.is_some() && self.used_at.is_some_and(|used| since(used) < REPEAT_GRACE)
     }
 
-    /// Returns the record of a token, of one of the OAuth kinds, for which this code is redeemed.
+    /// Returns the record of an access or refresh token for which this code is redeemed.
     #[must_use]
     pub fn token(
         &self,

@@ -4,7 +4,7 @@ use std::time::Duration;
 use crate::authorization::registered_app::App;
 use crate::tokens::scope::ScopeRegistry;
 
-/// Default time within which a code may be redeemed.
+/// Default lifetime of an authorization code.
 pub const CODE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// Treatment of public clients (RFC 6749 section 2.1): apps without a secret, such as programs on their users' devices.
@@ -78,7 +78,7 @@ pub struct AuthorizationPolicy<'a> {
     pub oob_without_pkce: bool,
     /// The treatment of apps without a secret.
     pub public_clients: PublicClients,
-    /// The time within which a code may be redeemed; at most ten minutes are recommended (RFC 6749 section 4.1.2).
+    /// The lifetime of a code; RFC 6749 section 4.1.2 recommends at most ten minutes.
     pub code_lifetime: Duration,
 }
 

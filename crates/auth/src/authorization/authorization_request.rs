@@ -1,5 +1,5 @@
 //! The authorization request, read in two steps: first the client and its redirect URL, then the
-//! rest of the parameters. No response is sent to an app before the first step succeeded.
+//! rest of the parameters. No response is sent to an app until the first step has succeeded.
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -116,7 +116,7 @@ impl AuthorizationRequest {
     ) -> Result<Self, Box<AuthorizationRefusal>> {
         let params = Params(params);
         let VerifiedClient { app, redirect } = verified;
-        // Everything known about the response's target is read before anything is refused.
+        // The target of the response is read before anything is refused, so that a refusal can be sent there.
         let state = params.one("state").ok().flatten();
         let kind = params
             .one("response_type")
@@ -251,13 +251,13 @@ impl AuthorizationRequest {
         self.way.kind
     }
 
-    /// Returns the challenge whose verifier is required with the code.
+    /// Returns the challenge; the code can only be redeemed with its verifier.
     #[must_use]
     pub const fn challenge(&self) -> Option<CodeChallenge> {
         self.challenge
     }
 
-    /// Returns the time within which a code for this request may be redeemed.
+    /// Returns the lifetime of a code for this request.
     #[must_use]
     pub const fn code_lifetime(&self) -> Duration {
         self.code_lifetime
@@ -275,7 +275,7 @@ impl AuthorizationRequest {
         self.nonce.as_deref()
     }
 
-    /// Returns the login with which the app expects the user to sign in.
+    /// Returns the login that the app expects the user to sign in with.
     #[must_use]
     pub fn login_hint(&self) -> Option<&str> {
         self.login_hint.as_deref()

@@ -75,7 +75,7 @@ pub enum AuthorizeError {
     InvalidRequest(AuthRefusal, String),
     /// A response type that does not exist, or is not allowed for this app.
     UnsupportedResponseType,
-    /// Scopes that the app may not request; the text is the request's.
+    /// Scopes that the app may not request; the text is taken from the request.
     ForbiddenScopes(String),
     /// An id_token without the scope `openid`.
     InvalidScope,
@@ -160,8 +160,7 @@ impl AuthorizeError {
     }
 }
 
-/// Returns at most 200 characters of a text for an `error_description`, without those that are not allowed there (RFC
-/// 6749 section 4.1.2.1).
+/// Returns the first 200 characters of a text that are allowed in an `error_description` (RFC 6749 section 4.1.2.1).
 pub(crate) fn printable(text: &str) -> String {
     let plain = |c: &char| matches!(c, ' ' | '!' | '#'..='[' | ']'..='~');
     text.chars().filter(plain).take(200).collect()

@@ -19,8 +19,8 @@ pub const TICKET_LIFETIME: Duration = Duration::from_secs(600);
 /// Prefix of a session's secret.
 const SESSION_PREFIX: &str = "wgb_";
 
-/// Sign-in of a browser. Its secret is only in a cookie: the keys of its forms are
-/// computed from it, so a copy of the store is not enough to forge one.
+/// Sign-in of a browser. Its secret is only in a cookie, and the keys of its forms are computed from
+/// the secret: a copy of the store is not enough to forge a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BrowserSession {
     /// The digest of its secret.
@@ -53,7 +53,7 @@ impl BrowserSession {
         (secret, session)
     }
 
-    /// Returns the session with another lifetime than [`SESSION_LIFETIME`].
+    /// Returns the session with this lifetime instead of [`SESSION_LIFETIME`].
     #[must_use]
     pub fn lasting(mut self, lifetime: Duration) -> Self {
         self.expires_at = self
@@ -80,7 +80,7 @@ impl BrowserSession {
             .to_string()
     }
 
-    /// Returns true if the stored last use is old enough at `now` to be updated.
+    /// Returns true if the stored time of the last use is due for an update at `now`.
     #[must_use]
     pub fn is_use_due(&self, now: SystemTime) -> bool {
         let since = now.duration_since(self.last_used_at);
@@ -164,7 +164,7 @@ pub fn verify_consent_ticket(
     (now < end).then(|| SecretDigest::of(head))
 }
 
-/// Failed logins from one address into one account.
+/// Login attempts from one address or known browser into one account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoginAttempts {
     /// The number of attempts allowed since the last success.

@@ -113,8 +113,7 @@ impl RedirectUri {
             .copied()
     }
 
-    /// Returns the problems of an app's stored redirect URLs, one per line: those because of which they could not be registered
-    /// today.
+    /// Returns the reasons why an app's stored redirect URLs, given one per line, could not be registered today.
     pub fn problems(lines: &str) -> impl Iterator<Item = String> + '_ {
         lines.lines().filter_map(|line| {
             let wrong = match Self::stored(line) {

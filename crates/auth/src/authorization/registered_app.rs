@@ -23,7 +23,7 @@ pub enum RegisteredScopes {
 }
 
 impl RegisteredScopes {
-    /// Returns the registration as a scope set, to which the scopes of tokens are limited.
+    /// Returns the registration as a scope set, which limits the scopes of tokens.
     #[must_use]
     pub const fn set(self) -> ScopeSet {
         match self {
@@ -53,7 +53,7 @@ pub struct App {
     /// The digest of its secret; `None` for an app without a secret, which gets tokens only where
     /// [public clients](crate::PublicClients) are allowed.
     pub secret: Option<SecretDigest>,
-    /// The URLs to which a user's browser may be redirected.
+    /// The URLs that a user's browser may be redirected to.
     pub redirects: Vec<RedirectUri>,
     /// The scopes that the app may request. Removing scopes removes them from its tokens immediately.
     pub scopes: RegisteredScopes,

@@ -32,14 +32,14 @@ pub struct TokenContext<'a> {
     pub authorization: Option<&'a Authorization>,
     /// The app that the token was issued to.
     pub app: Option<&'a App>,
-    /// The refresh token with which, or for which, an access token was issued.
+    /// The refresh token of an access token: the one issued together with it, or exchanged for it.
     pub refresh: Option<&'a TokenRecord>,
 }
 
 /// Returns the effective state of a token in its context, as returned by
 /// [`TokenStore::find_token`](crate::TokenStore::find_token).
 ///
-/// Scopes are limited to those that both the authorization *and* the app's registration have now. The token counts as
+/// Scopes are limited to the present scopes of both the authorization *and* the app's registration. The token counts as
 /// revoked from the first moment at which it, its refresh token or its authorization was revoked or its app was
 /// disabled. A token whose context is incomplete or belongs to another token counts as revoked from its creation. Its
 /// allowed workspaces are those where the app works now. Tokens of other kinds have no context and are returned

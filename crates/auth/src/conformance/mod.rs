@@ -1,4 +1,4 @@
-//! Requirements of every store, as cases that any of them can run, and as laws that hold over long
+//! Requirements of every store: cases that any store can run, and laws that hold over long
 //! random runs.
 //!
 //! Each case takes an empty store. A failure names the violated requirement.
@@ -21,7 +21,7 @@ use crate::tokens::scope::ScopeRegistry;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{SecretDigest, TokenKind, mint_token};
 
-/// Scopes of the cases and laws. A store under test reads these names, among others if it has more.
+/// Scopes of the cases and laws. A store under test must be able to read these names; it may know more.
 pub const SCOPES: ScopeRegistry = ScopeRegistry::of(&[
     ("email", "See your e-mail address"),
     ("openid", "Confirm who you are"),
@@ -116,13 +116,13 @@ pub static CASES: &[(&str, TokenStoreCase)] = &[
     }),
 ];
 
-/// Test case about the OAuth half that runs against an empty store.
+/// Test case for the OAuth half of a store; it runs against an empty one.
 pub type OAuthStoreCase =
     for<'a> fn(
         &'a dyn OAuthStore,
     ) -> Pin<Box<dyn Future<Output = Result<(), TokenStoreFailure>> + Send + 'a>>;
 
-/// Every case about the OAuth half, with the rule that it checks.
+/// Every case for the OAuth half, with the rule that it checks.
 pub static OAUTH_CASES: &[(&str, OAuthStoreCase)] = &[
     ("an app comes back as it was", |s| {
         Box::pin(oauth_cases::app_cases::app_comes_back(s))
@@ -235,17 +235,17 @@ fn ensure(kept: bool, promise: &str) -> Result<(), TokenStoreFailure> {
     }
 }
 
-/// Returns the instant `millis` after an arbitrary one; stores keep at least milliseconds.
+/// Returns the instant `millis` milliseconds after a fixed one; stores must keep times at least to the millisecond.
 fn at(millis: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(1_800_000_000_123 + millis)
 }
 
-/// Returns the digest of a token that depends on `seed` only.
+/// Returns the digest of a token that is determined by `seed` alone.
 fn digest_of(seed: u8) -> SecretDigest {
     mint_token(TokenKind::Personal, &[seed; 32]).1
 }
 
-/// Returns a personal token's record with this id, also the seed of its digest.
+/// Returns the record of a personal token; its id is also the seed of its digest.
 fn personal(id: u8, user: u64) -> TokenRecord {
     TokenRecord::personal(u64::from(id), digest_of(id), user, at(0))
 }

@@ -131,7 +131,7 @@ async fn issued(
     let kept = store.code(&digest(id)).await?;
     let kept =
         kept.ok_or_else(|| TokenStoreFailure("a code that was allowed is kept".to_owned()))?;
-    // The tokens have different digests, since digests of codes and of tokens never meet.
+    // The access token has the same digest as the code: codes and tokens are looked up separately.
     let outcome = store
         .redeem(&digest(id), Some(tokens(id, &kept)), at(5))
         .await?;
@@ -142,7 +142,7 @@ async fn issued(
     Ok(stands.id)
 }
 
-/// Returns the scopes of a token that works, `None` for one that does not.
+/// Returns the scopes of a token, or `None` if it does not work.
 async fn works(store: &dyn OAuthStore, id: u8) -> Result<Option<ScopeSet>, TokenStoreFailure> {
     let found = store.find_token(&digest(id)).await?;
     Ok(found.and_then(|(record, account)| {

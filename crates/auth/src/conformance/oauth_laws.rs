@@ -323,7 +323,7 @@ impl<'a> OAuthModel<'a> {
         Ok(())
     }
 
-    /// Advances the clock: by a moment, or to the exact end of something.
+    /// Advances the clock: by some seconds or minutes, or to the end of a code or token, or to a millisecond before it.
     fn pass(&mut self) {
         let ends = self.codes.iter().map(|code| code.end);
         let ends = ends.chain(self.tokens.iter().filter_map(|token| token.end));

@@ -32,8 +32,8 @@ pub const HEADERS: [(&str, &str); 3] = [
     ("Pragma", "no-cache"),
 ];
 
-/// Header of a 401 to a client that authenticated with the `Authorization` header, and only to those
-/// (RFC 6749 section 5.2): some libraries treat it as the whole answer and never read the body.
+/// Header of a 401 to a client that used the `Authorization` header (RFC 6749 section 5.2). Other clients do not get it,
+/// since some libraries treat it as the whole answer and never read the body.
 pub const BASIC_CHALLENGE: (&str, &str) = ("WWW-Authenticate", "Basic realm=\"oauth\"");
 
 /// Reply of an endpoint.
@@ -109,8 +109,8 @@ pub enum TokenError {
 }
 
 impl TokenError {
-    /// Returns the reply. Callers also use it for errors that they detect themselves: a query, or another
-    /// content type.
+    /// Returns the reply. Callers also use it for errors that they detect themselves, such as parameters in the
+    /// query or a wrong content type.
     #[must_use]
     pub fn reply(&self) -> EndpointReply {
         let (status, code, reason) = match self {

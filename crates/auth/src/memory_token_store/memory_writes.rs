@@ -7,7 +7,7 @@ use crate::rules::{AuthDecisionResult, AuthWrite, ConsentContext};
 use crate::tokens::token_record::{Account, Login, TokenRecord};
 
 impl MemoryTokenStore {
-    /// Makes a decision on the records, and its writes.
+    /// Makes a decision on the stored records, and carries out its writes.
     pub(super) fn decide<T>(
         &self,
         decide: impl FnOnce(&MemoryTokens) -> AuthDecisionResult<T>,
@@ -16,7 +16,7 @@ impl MemoryTokenStore {
         let decision = decide(&state)?;
         let (mut ids, mut digests) = (HashSet::new(), HashSet::new());
         for write in &decision.writes {
-            // Two tokens of one decision may be equal to each other, too.
+            // Two new tokens of one decision may also share an id or a digest.
             if let AuthWrite::InsertToken { token, .. } = write
                 && !(ids.insert(token.id) && digests.insert(token.digest))
             {

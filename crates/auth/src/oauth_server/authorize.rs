@@ -24,7 +24,7 @@ use crate::ports::oauth_store::ConsentRecord;
 use crate::ports::token_store::AuthStoreError;
 use crate::tokens::token_text::{Secret, SecretDigest};
 
-/// Time for which a sign-in counts as requested by this very request.
+/// Time after a sign-in within which it counts as made for the present request.
 const FRESH: Duration = Duration::from_secs(60);
 const HTML: &str = "text/html;charset=UTF-8";
 const PLAIN: &str = "text/plain;charset=UTF-8";
@@ -292,7 +292,7 @@ fn deny(asked: &AuthorizationRequest, error: AuthorizeError) -> Stop {
     refuse(&asked.client().name, &asked.refuse(error), true)
 }
 
-/// Returns the error to the app. A visitor without a session is first shown where it leads (RFC 9700 section 4.11.2).
+/// Returns the error to the app. A visitor without a session first sees the host it goes to (RFC 9700 section 4.11.2).
 fn refuse(app: &str, refused: &AuthorizationRefusal, known: bool) -> Stop {
     let mut response = match refused.response() {
         AuthorizationResponse::Redirect(to) if !known => {

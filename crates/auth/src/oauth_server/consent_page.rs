@@ -10,7 +10,7 @@ use crate::tokens::scope::{FULL_ACCESS_DESCRIPTION, Scope};
 pub struct ConsentView<'a> {
     /// The name of the app.
     pub app: &'a str,
-    /// The host that the answer is sent to; none for an app that is shown a code.
+    /// The host that the answer is sent to; none for a native app, whose code is shown on a page.
     pub host: Option<&'a str>,
     /// The name of the user.
     pub user: &'a str,
@@ -69,7 +69,8 @@ pub(super) fn shown(fields: &[Param]) -> String {
     )
 }
 
-/// Returns the page that shows to which host an error leads, for a visitor without a session (RFC 9700 section 4.11.2).
+/// Returns the page that names the host an error would be sent to, for a visitor without a session (RFC 9700 section
+/// 4.11.2).
 pub(super) fn error_page(app: &str, description: &str, to: &str, host: &str) -> String {
     let body = format!(
         "<h1>{} sent a wrong request</h1><p>{}</p><p><a rel=\"noreferrer\" href=\"{}\">Go back to {}</a></p>",

@@ -26,7 +26,7 @@ pub struct ConsentRecord {
     pub code: Option<AuthorizationCode>,
 }
 
-/// Tokens for which a code is redeemed.
+/// Tokens issued for a redeemed code.
 #[derive(Clone, Debug)]
 pub struct IssuedTokens {
     /// The access token.
@@ -69,19 +69,19 @@ pub enum RedemptionOutcome {
 /// makes a decision makes it in the transaction that writes the result, so that of any number of concurrent calls only
 /// one wins.
 ///
-/// [`TokenStore::find_token`] and [`TokenStore::list`] of an OAuth store return the effective records of issued tokens. The store
-/// keeps with each issued token the id of the refresh token on which it depends: an access token depends on the one with which,
-/// or for which, it was issued, a refresh token on itself. A token that was inserted has no such id. The store reads an issued
-/// token with its authorization, its app and that refresh token, and passes all to
-/// [`effective_record`](crate::authorization::user_authorization::effective_record).
+/// [`TokenStore::find_token`] and [`TokenStore::list`] of an OAuth store return the effective records of issued tokens. With
+/// each issued token, the store keeps the id of the refresh token that it depends on: for an access token, the refresh token
+/// that was issued together with it or exchanged for it; for a refresh token, the token itself. An inserted token has no
+/// such id. The store reads an issued token with its authorization, its app and that refresh token, and passes all of them
+/// to [`effective_record`](crate::authorization::user_authorization::effective_record).
 /// [`TokenStore::revoke`] of a refresh token is therefore one write to one row. Every method that changes an app, an
 /// authorization or a token must remove the affected tokens from any token cache.
 ///
 /// [`conformance::OAUTH_CASES`](crate::conformance::OAUTH_CASES) contains the requirements of each method as code.
 #[async_trait]
 pub trait OAuthStore: TokenStore {
-    /// Creates an app, if `was` is `None`, or replaces it. `Conflict` if the stored app is not `was`: another call
-    /// changed it, and for example a reset secret must not come back.
+    /// Creates an app if `was` is `None`, otherwise replaces it. `Conflict` if the stored app is not `was`: another call has
+    /// changed it, and this one must not undo that, for example bring back a secret that was reset.
     async fn put_app(&self, app: App, was: Option<&App>) -> Result<(), AuthStoreError>;
 
     /// Returns an app, even if it is disabled.
@@ -153,7 +153,7 @@ pub trait OAuthStore: TokenStore {
     async fn login_of(&self, user: u64) -> Result<Option<Login>, AuthStoreError>;
 
     /// Replaces the hash of a user's login if it is still `before`, and ends the sessions of the user except the one
-    /// to keep; `false` if it is not, and nothing is changed.
+    /// to keep. Returns `false` and changes nothing if the hash differs.
     async fn change_password(&self, change: PasswordChange) -> Result<bool, AuthStoreError>;
 
     /// Stores a new session. `NoAccount` if its user is unknown or disabled, or if a hash is given that differs from that

@@ -41,8 +41,8 @@ impl std::error::Error for AuthStoreError {}
 pub struct TokenAtCommit {
     /// The token with the account that it acts as, if there is one.
     pub token: Option<(TokenRecord, Account)>,
-    /// Last commit of the graph at a time after the look-up began, if the store read it: all earlier acknowledged writes
-    /// are in it, or in a commit before it.
+    /// Last commit of the graph, if the store read it after the look-up began. Every write that was acknowledged earlier is
+    /// in this commit or in one before it.
     pub commit: Option<u64>,
 }
 
@@ -109,8 +109,8 @@ pub trait TokenStore: Send + Sync {
     async fn record_token_uses(&self, used: &[(u64, SystemTime)]) -> Result<(), AuthStoreError>;
 
     /// Creates an account, or sets the tier of an existing one; only [`set_disabled`](Self::set_disabled)
-    /// disables or enables an existing one. A login replaces the earlier one, and if it differs, the
-    /// sessions of the user end; `None` leaves it. `Conflict` if the login's address belongs to another account.
+    /// disables or enables an existing one. A login replaces the earlier one, and ends the sessions of the user if it
+    /// differs; `None` keeps the earlier login. `Conflict` if the login's address belongs to another account.
     async fn put_account(
         &self,
         account: Account,
@@ -122,8 +122,8 @@ pub trait TokenStore: Send + Sync {
     async fn set_tier(&self, user: u64, tier: Tier) -> Result<(), AuthStoreError>;
 
     /// Disables or enables an account; a user without an account gets one of the free tier. Disabling
-    /// does what [`revoke_all`](Self::revoke_all) does, and ends the sessions of the user: none of them
-    /// works again after the account is enabled again. Tier and login stay.
+    /// also does what [`revoke_all`](Self::revoke_all) does, and ends the sessions of the user; enabling the
+    /// account brings none of this back. Tier and login stay.
     async fn set_disabled(
         &self,
         user: u64,

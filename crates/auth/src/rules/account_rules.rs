@@ -17,8 +17,8 @@ fn done<T>(decision: AuthDecision<T>) -> AuthDecision<()> {
     }
 }
 
-/// Creates an account, or sets the tier of the existing one; and stores a login, if one is given. `before` are the stored account
-/// and login, `sessions` those of the user, which end if the login changes.
+/// Creates an account, or sets the tier of the existing one; and stores a login, if one is given. `before` is the stored
+/// account and login; `sessions` are the sessions of the user, which end if the login changes.
 pub fn put_account(
     before: (Option<&Account>, Option<&Login>),
     sessions: &[BrowserSession],
@@ -86,8 +86,8 @@ pub fn set_disabled(
         .and(done(end_sessions(user, sessions, None)))
 }
 
-/// Replaces the hash of a login, if it is still the one that its owner has entered the password of. The other sessions of the user
-/// end, and all access, if the change says so.
+/// Replaces the hash of a login, if it is still the hash of the password that its owner has entered. Ends the other sessions
+/// of the user and, if the change says so, all access.
 pub fn change_password(
     login: Option<&Login>,
     (access, sessions): (&UserAccess, &[BrowserSession]),

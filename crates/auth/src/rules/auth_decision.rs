@@ -19,7 +19,7 @@ pub type AuthDecisionResult<T> = Result<AuthDecision<T>, AuthStoreError>;
 pub struct AuthDecision<T> {
     /// The result for the caller.
     pub outcome: T,
-    /// The writes, in their order, all in one transaction. A taken id, digest or e-mail address makes it a
+    /// The writes, in their order, all in one transaction. A taken id, digest or e-mail address makes the decision a
     /// [conflict](AuthStoreError::Conflict), and nothing is written.
     pub writes: Vec<AuthWrite>,
     /// The acts for the audit log, in their order.
@@ -106,8 +106,8 @@ pub enum AuthWrite {
 }
 
 impl AuthWrite {
-    /// Returns true if the write may change what a look-up of a token finds: tokens that were looked up before must be looked up
-    /// again. New tokens of apps are found by nobody before.
+    /// Returns true if the write may change the result of a token look-up, so that earlier results are outdated. A new token
+    /// of an app changes no earlier result, since nobody has looked it up before.
     #[must_use]
     pub const fn changes_found_tokens(&self) -> bool {
         match self {

@@ -37,8 +37,8 @@ impl CodeContext {
 /// Redeems an authorization code: spends it, and issues the tokens, if any are given and everything on which they depend is live.
 ///
 /// A spent code that comes again is a replay, and revokes the refresh token for which it was redeemed (RFC 6749, section
-/// 4.1.2), unless the client that spent it has sent its request twice: tokens are only given with a checked request, which has
-/// shown the verifier, and the code [may be repeated](AuthorizationCode::may_be_repeated).
+/// 4.1.2). The exception is a retry by the client that spent it: tokens are only given with a checked request, which
+/// contained the verifier, and the code [may be repeated](AuthorizationCode::may_be_repeated).
 pub fn redeem(
     context: Option<&CodeContext>,
     tokens: Option<IssuedTokens>,

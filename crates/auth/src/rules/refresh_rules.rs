@@ -39,7 +39,7 @@ pub struct RefreshTokenContext {
     effective: TokenRecord,
     /// The account of its user.
     account: Account,
-    /// The records on which it, and each access token that is issued for it, depend.
+    /// The records on which the token, and each access token issued for it, depend.
     ancestors: TokenAncestors,
 }
 
@@ -54,8 +54,8 @@ impl RefreshTokenContext {
         }
     }
 
-    /// Issues an access token, and returns its effective record; `None` if this is no live refresh token of the same user, app and
-    /// authorization. The refresh token stays live.
+    /// Issues an access token, and returns its effective record; `None` if this is not a live refresh token of the same
+    /// user, app and authorization. The refresh token stays live.
     pub fn issue(
         context: Option<&Self>,
         access: TokenRecord,

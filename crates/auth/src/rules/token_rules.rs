@@ -1,4 +1,4 @@
-//! Rules of independent tokens, and of everything that ends with the access of a user.
+//! Rules for independent tokens, and for ending all access of a user.
 use std::time::SystemTime;
 
 use crate::ports::token_store::AuthStoreError;
@@ -13,12 +13,12 @@ use crate::tokens::token_text::TokenKind;
 pub struct UserAccess {
     /// The tokens, of any kind, in the order of their ids.
     pub tokens: Vec<TokenRecord>,
-    /// For each authorization, in the order of their ids, the name of its app, if that still exists.
+    /// The app name of each authorization, in the order of the authorizations' ids; `None` if the app no longer exists.
     pub authorized_apps: Vec<Option<String>>,
 }
 
-/// Returns true for the tokens that a user or an administrator creates; for the token of an app, the authorization of its user is
-/// recorded instead.
+/// Returns true if the audit log records the token itself, as it does for tokens created by users and administrators; for
+/// the token of an app, the log records the user's authorization instead.
 const fn is_recorded(token: &TokenRecord) -> bool {
     matches!(token.kind, TokenKind::Personal | TokenKind::Service)
 }

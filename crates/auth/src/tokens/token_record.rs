@@ -21,9 +21,9 @@ pub struct TokenRecord {
     pub kind: TokenKind,
     /// The user, or service account, that it acts as.
     pub user: u64,
-    /// The app to which it was issued: OAuth kinds only.
+    /// The app that it was issued to: OAuth kinds only.
     pub app: Option<u64>,
-    /// The authorization from which it was issued: OAuth kinds only.
+    /// The authorization that it was issued from: OAuth kinds only.
     pub grant: Option<u64>,
     /// The only workspace that it may access: service accounts only.
     pub workspace: Option<u64>,

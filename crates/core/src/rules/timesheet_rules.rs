@@ -128,7 +128,11 @@ pub fn change_state(
     let Some(user) = week.get(timesheet::USER) else {
         return Ok(());
     };
-    let within = view.sources(user, rel::TIME_OF_USER);
+    let days = [timesheet::START_DATE, timesheet::END_DATE].map(|day| week.get(day));
+    let [Some(first), Some(last)] = days else {
+        return Ok(());
+    };
+    let within = view.sources_on_days(user, rel::TIME_OF_USER, [first, last]);
     if within.len() > ENTRIES_MAX {
         let message = format!("The week has more than {ENTRIES_MAX} entries of tracked time");
         return Err(DomainError::invalid(message));

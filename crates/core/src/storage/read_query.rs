@@ -106,6 +106,9 @@ pub struct ReadQuery {
     pub incoming_edges: Vec<(usize, Relation, usize)>,
     /// For rules: edges with days as ranks into the node references, and their sources in full.
     pub on_days: Vec<EdgesOnDays>,
+    /// For rules: edges with ranks in a range, ends included, into the node references (by index), at most this many, and their
+    /// sources in full.
+    pub between: Vec<(usize, Relation, (i64, i64), usize)>,
     /// For rules: one edge between two node references (by index), if it exists.
     pub linked: Vec<(usize, Relation, usize)>,
     /// For rules: the chain of parents of these node references, with the viewer's levels.
@@ -153,6 +156,7 @@ impl ReadQuery {
             out: Vec::new(),
             incoming_edges: Vec::new(),
             on_days: Vec::new(),
+            between: Vec::new(),
             linked: Vec::new(),
             ancestors: Vec::new(),
             heights: Vec::new(),

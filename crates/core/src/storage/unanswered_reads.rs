@@ -4,8 +4,9 @@ use crate::model::gid::Gid;
 use crate::model::registry::Relation;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Maximum number of edges into a node that are read for a decision whose query did not request them.
-const EDGES_MAX: usize = 1_000;
+/// Maximum number of edges into a node that are read for a decision whose query did not ask for them: more than any rule
+/// counts.
+const EDGES_MAX: usize = 1_001;
 
 /// Read of a decision that its view does not answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +17,8 @@ pub enum UnansweredRead {
     EdgesOut(Gid, Relation),
     /// Edges of a relation into a node.
     EdgesIn(Gid, Relation),
+    /// Edges of a relation into a node with ranks from the first to the last number.
+    EdgesBetween(Gid, Relation, i64, i64),
     /// The edge between two nodes.
     Edge(Gid, Relation, Gid),
     /// The number of live nodes with an edge of a relation into a node.
@@ -60,6 +63,10 @@ impl ReadQuery {
                 UnansweredRead::EdgesIn(gid, rel) => {
                     let at = self.add_ref(gid);
                     self.incoming_edges.push((at, rel, EDGES_MAX));
+                }
+                UnansweredRead::EdgesBetween(gid, rel, first, last) => {
+                    let at = self.add_ref(gid);
+                    self.between.push((at, rel, (first, last), EDGES_MAX));
                 }
                 UnansweredRead::Edge(source, rel, target) => {
                     let (source, target) = (self.add_ref(source), self.add_ref(target));

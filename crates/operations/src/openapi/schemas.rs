@@ -106,7 +106,7 @@ fn type_name(ty: Type) -> String {
         first.to_ascii_uppercase() + rest
     };
     let name: String = words.map(capital).collect();
-    // Two types of exports and of memberships have names of their own, but clients see the same name for both.
+    // Two types of exports and of memberships have their own names, but clients see the same name for both.
     let shares = |other: &&Type| **other != ty && resource(**other).name == resource(ty).name;
     match Type::ALL.iter().find(shares) {
         Some(_) => format!("{ty:?}"),

@@ -93,7 +93,7 @@ pub enum InputType {
     Instant,
     /// A text from an earlier response.
     Token,
-    /// A JSON object or array with parts of its own; the documentation names them.
+    /// A JSON object or array with its own parts; the documentation names them.
     Structure,
     /// A file, as a part of a `multipart/form-data` body.
     File,
@@ -128,7 +128,7 @@ pub struct InputDef {
     pub ty: InputType,
     /// One sentence: the meaning of the input.
     pub doc: &'static str,
-    /// The path parameter that replaces it in rows with that parameter. That one may have an alternative, too.
+    /// The path parameter that replaces it in rows with that parameter. The replacement may have an alternative, too.
     pub path_alternative: Option<&'static InputDef>,
 }
 
@@ -192,7 +192,7 @@ pub struct Input<T: 'static> {
 }
 
 impl<T> Input<T> {
-    /// Returns an input with a parser of its own.
+    /// Returns an input with its own parser.
     #[must_use]
     pub const fn parsed(
         place: InputPlace,

@@ -34,7 +34,7 @@ pub struct ListWebhooks {
 pub struct CreateWebhook {
     /// The resource that it watches.
     pub resource: Named<Gid>,
-    /// The URL to which events are delivered.
+    /// The URL that events are delivered to.
     pub target: String,
     /// The filters of events, as JSON; `None` for no filters.
     pub filters: Option<Value>,

@@ -76,7 +76,7 @@ const WAITING: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-/// The most dependencies and dependents a task may have together.
+/// Maximum number of dependencies and dependents of a task together.
 const DEPENDENCIES_MAX: usize = 30;
 
 const DEPENDENCIES_OF_TASK: Input<Vec<Named<Gid>>> = Input::gids(

@@ -10,7 +10,7 @@ use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
 /// The field.
 const LIKED: &str = "liked";
 
-/// Returns the relation of the likes of a type, if a body sets or removes its user's like of such a node.
+/// Returns the relation of a type's likes, if a body sets or removes the user's like.
 fn relation(ty: Type, inputs: &CheckedInputs) -> Option<Relation> {
     inputs.get(LIKED)?;
     match resource(ty).field(LIKED)?.source {

@@ -189,7 +189,7 @@ fn only_paid(call: &RequestContext<'_>, view: &ReadView, parent: &Node) -> Resul
     Err(DomainError::paid_only(PREMIUM))
 }
 
-/// Returns the level that a word means.
+/// Returns the level for a word of the sharing rules.
 fn level(word: &str, sharing: &Sharing) -> Result<Level, DomainError> {
     sharing.level(word).ok_or_else(|| {
         let words: Vec<&str> = sharing.levels.iter().map(|(word, _)| *word).collect();
@@ -322,7 +322,8 @@ fn unshare(
 ) -> Result<Decision, DomainError> {
     let (node, parent, member) = parties(call, view, &input.membership)?;
     let sharing = sharing(parent)?;
-    // A member who could leave a custom field could lose a level that is lower than everybody else's.
+    // Members can't leave a custom field by themselves: leaving could free them from a level that is lower than everybody
+    // else's.
     if member != call.user_gid() || parent.ty == Type::CustomField {
         may_share(call, view, parent)?;
         require_level_for(view, parent, membership_level(node, sharing))?;

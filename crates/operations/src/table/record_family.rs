@@ -31,7 +31,7 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     const TYPE: Type;
     /// The record in a path.
     const PATH: &'static Input<Named<Gid>>;
-    /// The node to which a new record belongs: the container of its type, or else its workspace.
+    /// The node that a new record belongs to: the container of its type, or else its workspace.
     const PARENT: &'static Input<Named<Gid>>;
     /// Level on the parent that a new record needs.
     const PARENT_LEVEL: Level = Level::Editor;
@@ -77,12 +77,12 @@ pub(super) trait RecordFamily: Sized + Send + Sync + 'static {
     }
 }
 
-/// Returns the input of the workspace to which a new record belongs.
+/// Returns the input of the workspace that a new record belongs to.
 pub(super) const fn workspace_parent(doc: &'static str) -> Input<Named<Gid>> {
     body_parent("workspace", &[Type::Workspace], doc)
 }
 
-/// Returns the input of the project to which a new record belongs.
+/// Returns the input of the project that a new record belongs to.
 pub(super) const fn project_parent(doc: &'static str) -> Input<Named<Gid>> {
     body_parent("parent", &[Type::Project], doc)
 }
@@ -95,11 +95,11 @@ const fn body_parent(
     Input::gid(InputPlace::Body, name, types, doc).required()
 }
 
-/// References to a record and to the node to which it belongs.
+/// References to a record and to the node that it belongs to.
 pub(super) struct RecordRefs {
     /// The record; `None` if it is new.
     pub(super) record: Option<NodeRef>,
-    /// The node to which it belongs.
+    /// The node that it belongs to.
     pub(super) parent: NodeRef,
 }
 
@@ -319,7 +319,7 @@ fn has_values<R: RecordFamily>(fields: &CheckedInputs) -> bool {
     fields.has(name) && def.is_some_and(|def| matches!(def.source, FieldSource::Values(_)))
 }
 
-/// Adds the node to which a record belongs, and the nodes that the rules read.
+/// Adds the node that a record belongs to, and the nodes that the rules read.
 fn with_parent<R: RecordFamily>(
     call: &RequestContext<'_>,
     record: &NodeRef,

@@ -39,11 +39,12 @@ const PARTS: Input<Vec<ExportPart>> = Input::parsed(
     "The parts of the export, at most 20: objects with `resource_type`, and if wanted `filters` and `fields`.",
 )
 .required();
-/// The most parts of one export.
+/// Maximum number of parts of one export.
 const PARTS_MAX: usize = 20;
-/// The most users that one filter names.
+/// Maximum number of users that one filter names.
 const USERS_MAX: usize = 100;
-/// The most users that all filters together name: the job stores them in its record, which is written at every checkpoint.
+/// Maximum number of users that all filters together name: the job stores them in its record, which is written at every
+/// checkpoint.
 const ALL_USERS_MAX: usize = 200;
 
 /// A workspace, and its resources to export.

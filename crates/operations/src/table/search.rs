@@ -38,7 +38,7 @@ pub static SEARCH: &[Operation] = &[
 
 const PREMIUM: &str = "Search is only available to premium users.";
 
-/// The most matches of one request, and their number if the request has no `limit`.
+/// Maximum number of matches of one request, and their number if the request has no `limit`.
 const MATCHES_MAX: usize = 100;
 
 fn tasks(call: &RequestContext<'_>, input: &TaskSearch) -> Result<SearchRequest, DomainError> {

@@ -4,7 +4,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::rel;
 use workgraph_core::storage::ReadView;
 
-/// The most levels of subtasks below a task.
+/// Maximum number of levels of subtasks below a task.
 pub(super) const SUBTASK_LEVELS_MAX: usize = 5;
 
 /// Checks that a task may have a subtask with `height` levels below it.

@@ -1,4 +1,4 @@
-//! Creation of tasks: the nodes in which a task is created, and the checks.
+//! Creation of tasks: the nodes that a task is created in, and the checks.
 pub(super) mod inputs;
 
 use self::inputs::{CreateTask, PROJECTS, ProjectPlacement};
@@ -177,7 +177,7 @@ pub(super) fn create_task(
     };
     for (i, spot) in spots.iter().enumerate() {
         add_to_project(view, &mut work, on, workspace, spot)?;
-        // Adding the first project makes no event of its own; it is part of the creation.
+        // Adding the first project makes no separate event; it is part of the creation.
         if i > 0 || parent.is_some() {
             into(&mut work, spot.project);
         }

@@ -12,7 +12,7 @@ use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, ReadView};
 const TYPE: &str = task::CUSTOM_TYPE.def.name;
 const STATUS: &str = task::CUSTOM_TYPE_STATUS.def.name;
 
-/// Returns true if a body changes a field on which the custom type or the status depends.
+/// Returns true if a body changes a field that the custom type or the status depends on.
 fn is_touched(inputs: &CheckedInputs) -> bool {
     [TYPE, STATUS, "completed", "resource_subtype"]
         .iter()

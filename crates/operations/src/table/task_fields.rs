@@ -13,7 +13,7 @@ use workgraph_core::model::time::{Date, Time};
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::rich_texts;
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{ListPosition, NodeRef, ReadView};
+use workgraph_core::storage::{ListPosition, NodeRef, ReadView, alias};
 
 /// Writes the body's own fields into a draft: texts, dates, completion.
 pub(super) fn write(
@@ -151,9 +151,13 @@ pub(super) fn assign<'v>(
                     Some(call.user_gid()).filter(|me| *me != user.gid),
                 );
                 leave(work);
-                let list = view.resolved_refs.iter().find_map(|(r, gid)| match r {
-                    NodeRef::TaskList { user, .. } if **user == name => *gid,
+                let named = view.resolved_refs.iter().find_map(|(r, gid)| match r {
+                    NodeRef::TaskList { user, .. } if **user == name => Some(*gid),
                     _ => None,
+                });
+                let list = named.unwrap_or_else(|| {
+                    let list = alias::task_list(user.gid, workspace);
+                    view.resolve(&NodeRef::Alias(list))
                 });
                 if let Some(list) = list
                     && let Some(edge) = view.sources(list, rel::SECTION_OF).first()

@@ -96,7 +96,7 @@ impl OperationInput for InsertTask {
     }
 }
 
-/// A task, and the project to which it is added.
+/// A task, and the project to add it to.
 pub(super) struct AddProject {
     pub(super) task: Named<Gid>,
     pub(super) project: Named<Gid>,
@@ -122,7 +122,7 @@ impl OperationInput for AddProject {
     }
 }
 
-/// A task, and the project from which it is removed.
+/// A task, and the project to remove it from.
 pub(super) struct RemoveProject {
     pub(super) task: Named<Gid>,
     pub(super) project: Named<Gid>,

@@ -22,9 +22,9 @@ use workgraph_core::rules::custom_field_rules::ValueChange;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{NodeRef, ReadQuery, ReadView, custom_field_view};
 
-/// The most fields that one body may write.
+/// Maximum number of fields that one body may write.
 const GIVEN_MAX: usize = 20 * FIELDS_MAX;
-/// The most options, users and objects that one body may name in its values.
+/// Maximum number of options, users and objects that one body may name in its values.
 const NAMED_MAX: usize = 1_000;
 
 /// Returns the map of the body.

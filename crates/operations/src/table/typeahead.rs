@@ -1,4 +1,4 @@
-//! Typeahead: objects with names in which words begin with the text; the most relevant to the caller come first.
+//! Typeahead: objects with a word in their name that begins with the text; the most relevant to the caller come first.
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, one_of, path,
 };

@@ -92,7 +92,7 @@ const TEAM: Input<Named<Gid>> = Input::gid(
     &[Type::Team],
     "Lists the users of this team.",
 );
-/// The types of favorites.
+/// The names of the types of favorites.
 const FAVORITES: &[&str] = &[
     "portfolio",
     "project",
@@ -101,7 +101,7 @@ const FAVORITES: &[&str] = &[
     "user",
     "project_template",
 ];
-/// The types with these names.
+/// The types of favorites, in the order of [`FAVORITES`].
 const FAVORITE_TYPES: &[Type] = &[
     Type::Portfolio,
     Type::Project,

@@ -241,7 +241,7 @@ impl Console<'_> {
     ) -> ConsoleResponse {
         self.one_time_secrets
             .put(visitor.session.digest, purpose, name, secret, now);
-        // Only this browser's own pages know the key: a foreign link must not use up the one showing.
+        // Only this browser's own pages know the key: a foreign link must not use up the secret, which is shown only once.
         let key = csrf(visitor.secret, SHOWING);
         ConsoleResponse::SeeOther(format!("{}?key={key}", paths::SECRET))
     }

@@ -96,7 +96,7 @@ impl ConsoleNotice {
         }
     }
 
-    /// Returns an address, which ends with `?` or a parameter, with the notice added.
+    /// Returns an address with the notice added. The given address ends with `?` or a parameter.
     pub(super) fn at(self, address: &str) -> String {
         let and = if address.ends_with('?') { "" } else { "&" };
         format!("{address}{and}done={}", self.word())

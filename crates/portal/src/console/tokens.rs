@@ -22,7 +22,7 @@ pub(super) fn row(record: TokenRecord) -> TokenRow {
 }
 
 impl Console<'_> {
-    /// Returns the live tokens of an account that are of one kind, newest first.
+    /// Returns the live tokens of one kind of an account, newest first.
     pub(super) async fn live(
         &self,
         user: u64,

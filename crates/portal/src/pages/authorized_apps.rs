@@ -20,7 +20,7 @@ pub struct AuthorizedAppRow {
     pub app: String,
     /// Hosts that its answers are sent to; none for a native app.
     pub hosts: Vec<String>,
-    /// Scopes of the authorization that are still in force.
+    /// Scopes of the authorization that the app still has.
     pub scopes: ScopeSet,
     /// Time at which the authorization was created.
     pub since: SystemTime,

@@ -44,7 +44,7 @@ impl ConsentRequest {
 pub struct ConsentPage<'a> {
     /// Name of the app.
     pub app: &'a str,
-    /// Host that the answer is sent to; none for a native app, which is shown a code.
+    /// Host that the answer is sent to; none for a native app, whose code is shown on a page.
     pub host: Option<&'a str>,
     /// Name of the signed-in user.
     pub name: &'a str,

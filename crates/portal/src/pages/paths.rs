@@ -31,7 +31,7 @@ pub const INSTALLED: &str = "/-/console/workspace_apps";
 pub const REQUESTS: &str = "/-/console/requests";
 /// Takes the POST that starts or ends the recording of bodies.
 pub const REQUEST_RECORDING: &str = "/-/console/requests/recording";
-/// Takes the POST with which the reference gets a one-hour token, for requests that a signed-in user tries.
+/// Takes the POST that gives the reference page a one-hour token, so that a signed-in user can try requests.
 pub const TRY_TOKEN: &str = "/-/console/try_token";
 /// The account page: password and sessions of the signed-in user.
 pub const ACCOUNT: &str = "/-/console/account";

@@ -26,7 +26,7 @@ pub struct RequestSearch {
     pub owner: String,
     /// Method, in upper case.
     pub method: String,
-    /// Number of minutes, ending now, in which a request ended.
+    /// Number of minutes before now within which a request must have ended.
     pub minutes: String,
     /// Part of the operation's name or path.
     pub operation: String,

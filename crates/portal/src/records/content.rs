@@ -367,7 +367,7 @@ impl ListDefinition {
         }
     }
 
-    /// Returns the list from the reply that was read.
+    /// Returns the list in the body of a reply.
     pub(super) fn content(&self, body: &Value) -> RecordList {
         let entry = match self.heading {
             "Comments and history" => story,

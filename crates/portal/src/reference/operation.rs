@@ -45,7 +45,7 @@ fn scope(object: &Value) -> Option<&str> {
     all.next().and_then(Value::as_str)
 }
 
-/// Returns the names by which a search finds an operation, in addition to those shown in the overview.
+/// Returns further names that a search finds an operation by, besides the ones shown in the overview.
 pub(super) fn search_words(view: &DocumentView<'_>, operation: &OperationView<'_>) -> String {
     let mut words = vec![operation.id];
     words.extend(scope(operation.object));
@@ -177,7 +177,7 @@ fn example_of(content: Option<&Value>, part: &str, label: &str) -> Markup {
     }
 }
 
-/// Returns the kind of a field for the script, where it matters.
+/// Returns the kind of a field for the script: `file`, or its JSON type; `None` for a text.
 fn kind(schema: &Value) -> Option<&str> {
     if text(schema, "format") == "binary" {
         return Some("file");

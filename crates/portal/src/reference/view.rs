@@ -136,7 +136,7 @@ impl<'d> DocumentView<'d> {
     }
 
     /// Assigns each record to the page of the tag whose operations return it most often; records that no operation returns
-    /// get a page of their own.
+    /// get a separate page.
     fn assign_records(&self) -> BTreeMap<&'d str, String> {
         let written: BTreeSet<&str> = self
             .tags

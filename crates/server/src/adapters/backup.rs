@@ -1,4 +1,4 @@
-//! Backups: copies of the database, and next to it of the attachment files and the keys.
+//! Backups: copies of the database, with the attachment files and the keys next to it.
 use crate::adapters::blob_folder::BlobFolder;
 use crate::adapters::key_files;
 use crate::adapters::stores::open_read_only;
@@ -40,9 +40,9 @@ pub(crate) fn backup(folder: &Path, to: &Path, with_keys: bool) -> Result<()> {
         copied.with_context(|| format!("{}: the files can't be copied", partial.display()))
     };
     let copied = || -> Result<()> {
-        // Files are written before their attachments, and removed after them. So all files of the copied database exist, unless
-        // they were created and removed during the backup: first those that may be removed during it, then the
-        // database, then those that were created during it.
+        // A file is written before its attachment, and removed after it. Files that may be removed during the backup are
+        // copied before the database, files that are created during it after the database. So every file of the copied
+        // database exists, unless it was created and removed during the backup.
         copy_files()?;
         if with_keys {
             // A checkpoint of the audit log is in the database before it is anchored.

@@ -37,7 +37,7 @@ impl BlobFolder {
         }
     }
 
-    /// Returns the folder at a path, that of a backup.
+    /// Returns the folder at a path, which is the folder of a backup.
     pub(crate) fn at(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -298,7 +298,7 @@ impl FolderWriter {
         }
     }
 
-    /// Returns the error with which the thread ended.
+    /// Returns the error that ended the thread.
     async fn failure(&mut self) -> BlobStoreError {
         let ended = match self.task.take() {
             Some(task) => task.await.map_err(io::Error::other).and_then(|done| done),

@@ -107,7 +107,7 @@ fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Keys that seal page tokens, as `keys.json` has them.
+/// Keys that seal page tokens, in the format of `keys.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PageTokenKeyFile {

@@ -3,7 +3,7 @@
 //! - `WORKGRAPH_TEST_PANIC` names a node; each read of it panics.
 //! - `WORKGRAPH_TEST_ABORT` names a node, too; each read of it ends the process.
 //! - `WORKGRAPH_TEST_HOLD` names a file; while it exists, the store does not answer.
-//! - `WORKGRAPH_TEST_QUICK_SECRETS` makes passwords and keys in no time, and worth nothing: tests start many servers.
+//! - `WORKGRAPH_TEST_QUICK_SECRETS` makes passwords and keys instantly, but worthless: tests start many servers.
 //! - `WORKGRAPH_TEST_TIMELINE` gives the timelines of a stand-in a defect.
 //! - `WORKGRAPH_TEST_CLOCK` names a socket to create; each line sent to it is a number of milliseconds by which the clock
 //!   jumps ahead, and is answered with the same number.
@@ -38,7 +38,7 @@ pub(crate) fn with_fault_injection(graph: Arc<dyn GraphStore>) -> Arc<dyn GraphS
     })
 }
 
-/// Returns true if the environment asks for passwords and keys that are made in no time.
+/// Returns true if the environment asks for instant passwords and keys, which protect nothing.
 pub(crate) fn has_quick_secrets() -> bool {
     std::env::var_os("WORKGRAPH_TEST_QUICK_SECRETS").is_some()
 }
@@ -116,7 +116,7 @@ impl GraphStoreWrapper for FaultInjectingStore {
         self.wait().await;
         self.graph.commit(changes).await
     }
-    /// Every load is held, so no cached reply may replace one.
+    /// Returns `None`: every load must be held, so no cached reply may replace one.
     fn wrapped_version(&self) -> Option<u64> {
         None
     }

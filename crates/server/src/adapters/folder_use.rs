@@ -24,7 +24,7 @@ const TRACES: [&str; 10] = [
     "workgraph.db-shm",
     JOURNAL,
 ];
-/// Journal of the only transaction before the write-ahead log exists: the first one.
+/// Rollback journal of the first transaction, the only one before the write-ahead log exists.
 const JOURNAL: &str = "workgraph.db-journal";
 
 /// Losses that an operator accepts at a start.
@@ -79,8 +79,8 @@ pub(crate) fn lost_database(folder: &Path, traces: &[&str]) -> String {
     )
 }
 
-/// Refuses a data folder that has lost its database or its keys, unless the loss is accepted. If the loss of the
-/// database is accepted, moves the remains into a folder of their own.
+/// Refuses a data folder that has lost its database or its keys, unless the loss is accepted. If the loss of the database is
+/// accepted, moves the remains into a separate folder.
 ///
 /// # Errors
 /// Says what is lost and what to do.
@@ -89,7 +89,7 @@ pub(crate) fn check(folder: &Path, accepted: AcceptedLosses) -> Result<()> {
     let has_database = std::fs::metadata(&database).is_ok_and(|file: Metadata| file.len() > 0);
     if !has_database {
         let left = traces(folder)?;
-        // A first start that was killed got no further.
+        // This is all that a first start leaves if it is killed early.
         if left == [JOURNAL] && database.exists() {
             return Ok(());
         }
@@ -108,8 +108,8 @@ pub(crate) fn check(folder: &Path, accepted: AcceptedLosses) -> Result<()> {
     Ok(())
 }
 
-/// Moves the remains of a lost database into a folder of their own, so that files of one database are not taken for those
-/// of another.
+/// Moves the remains of a lost database into a separate folder, so that files of one database are not mistaken for files of
+/// another.
 ///
 /// # Errors
 /// Fails if a file can't be moved.

@@ -11,7 +11,7 @@ use workgraph_core::jobs::FileEnd;
 /// Deflate, no flags, no time, no name, unknown system.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
 
-/// Returns the piece that follows a mark, and the mark after it. With `ends` nothing follows.
+/// Returns the piece that follows a mark, and the mark after it. If `ends` is true, the piece is the last one.
 ///
 /// # Errors
 /// Never fails in memory; the encoder's interface requires the result.

@@ -5,8 +5,8 @@ use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// The files. The id under which a bucket or an archive is claimed is not one of them: of two copies of the data only one
-/// may continue to write there.
+/// Names of the files. The id that claims a bucket or an archive is not among them: of two copies of the data, only one may
+/// continue to write there.
 const FILES: [&str; 5] = [
     KEYS,
     "audit-key.json",
@@ -14,9 +14,9 @@ const FILES: [&str; 5] = [
     "limits.json",
     "audit-anchors",
 ];
-/// Files that must be equal if both folders have them; for the others, the existing one is the newer one.
+/// Files that must be equal if both folders have them. Of all other files, the existing copy is the newer one.
 const SAME: [&str; 2] = [KEYS, "audit-key.json"];
-/// Files without which a server cannot continue with the data as before.
+/// Files that a server needs to continue with the data as before.
 const NEEDED: [&str; 3] = [KEYS, "audit-key.json", "signing-keys.json"];
 
 /// Copies the files that one folder has and another one lacks. Returns their names.

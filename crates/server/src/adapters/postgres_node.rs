@@ -247,8 +247,8 @@ async fn check_clock(database: &Database, clock: &dyn Clock) -> Result<()> {
     Ok(())
 }
 
-/// Returns the minimum difference between a clock and another one, which showed `database_time` at some time between two
-/// readings of the first one.
+/// Returns the minimum difference between the clock of this machine and that of the database. The latter showed
+/// `database_time` at some moment between two readings, `before` and `after`, of the former.
 fn clock_difference(
     (before, after): (SystemTime, SystemTime),
     database_time: SystemTime,

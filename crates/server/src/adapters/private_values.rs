@@ -136,7 +136,7 @@ pub(crate) fn open_value(keys: &KeyRing, name: &str, sealed: &str) -> Result<Str
     Ok(sealed_secret::open(keys, &owner(name), sealed)?)
 }
 
-/// Returns the owner to which a sealed value is bound.
+/// Returns the owner that a sealed value is bound to.
 fn owner(name: &str) -> String {
     format!("shared value {name}")
 }

@@ -1,4 +1,5 @@
-//! The key that signs the id_tokens of every stand-in. It is published here, so that runs can be repeated, and proves nothing.
+//! The key that signs the id_tokens of every stand-in. It is published here, so that runs can be repeated; its signatures
+//! prove nothing.
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -6,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use std::sync::{Arc, OnceLock};
 use workgraph_auth::{Rs256, Signer};
 
-/// Returns the signer with the key, which is read once: each world of a stand-in has it.
+/// Returns the signer with this key. The key is parsed once, and all worlds of a stand-in share the signer.
 ///
 /// # Errors
 /// Fails if the key can't sign.

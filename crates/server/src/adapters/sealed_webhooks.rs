@@ -18,7 +18,7 @@ pub(crate) struct WebhookSecretSealer {
     entropy: Arc<dyn Entropy>,
 }
 
-/// Returns the owner for which a secret is sealed.
+/// Returns the owner that a secret is sealed for.
 fn owner(id: u64) -> String {
     format!("webhook {id}")
 }

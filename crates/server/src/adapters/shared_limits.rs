@@ -15,7 +15,7 @@ use workgraph_limits_redis::{KnownServer, RedisLimiter, RedisLimiterSettings};
 use workgraph_store_postgres::Database;
 use workgraph_store_postgres::server_nodes::node_number::server_time;
 
-/// Interval between checks of the mode in which decisions are made.
+/// Interval between checks of the shared mode.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// Name of the shared value with the Redis server that nodes used last.
 const KNOWN_SERVER: &str = "limits-server";
@@ -54,8 +54,8 @@ pub(crate) async fn connect(config: &SharedLimitsConfig) -> Result<Option<Arc<Re
     Ok(Some(limiter))
 }
 
-/// Divides the limits by the number of live nodes as it changes, and records for them which Redis they use. A process
-/// without a shared database trusts a new Redis, unless the settings say that there are other processes.
+/// Keeps the limits divided by the number of live nodes, and records for the other nodes which Redis this one uses. A
+/// process without a shared database trusts a new Redis, unless the settings say that there are other processes.
 ///
 /// # Errors
 /// Fails if the database fails.
@@ -87,7 +87,7 @@ pub(crate) async fn follow_nodes(
     Ok(())
 }
 
-/// Divides the limits by the number of nodes, whenever it changes.
+/// Divides the limits by the number of nodes whenever that number changes.
 async fn divide(limiter: Arc<RedisLimiter>, mut parts: watch::Receiver<u32>) {
     loop {
         let now = *parts.borrow_and_update();
@@ -161,7 +161,7 @@ fn read_known(text: &str) -> Option<KnownServer> {
     })
 }
 
-/// Logs each change of the mode in which decisions are made, and decisions of this node alone between two checks.
+/// Logs each change of the shared mode, and decisions that this node made alone between two checks.
 async fn log_changes(limiter: Arc<RedisLimiter>) {
     let mut looks = tokio::time::interval(LOOK_INTERVAL);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);

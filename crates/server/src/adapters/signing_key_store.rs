@@ -41,7 +41,7 @@ struct SigningKeyFile {
     keys: Vec<StoredSigningKey>,
 }
 
-/// State of the keys: not read yet, a ring, or the error because of which there is none.
+/// State of the keys: not read yet, a ring, or the error that prevented a ring.
 type SigningKeyState = Option<Result<Arc<SigningKeyRing>, Arc<anyhow::Error>>>;
 
 /// Signing keys of this process.
@@ -148,7 +148,7 @@ impl SigningKeyStore {
     }
 }
 
-/// Stores the published key as the only one, as if it had been created at a time, unless it is stored.
+/// Stores the published key as the only key, with the given creation time, unless it is already stored.
 ///
 /// # Errors
 /// Fails if the values can't be written.
@@ -196,7 +196,7 @@ fn new_key(entropy: &dyn Entropy) -> Result<Vec<u8>> {
         let known = STANDARD.decode(published_key::PKCS8);
         return known.context("the published key is not base64");
     }
-    // The random bytes are drawn at once, so that their absence is an error and not half a key.
+    // All random bytes are drawn beforehand, so that a lack of them is an error, and never half a key.
     let mut stream = ChaCha20Rng::from_seed(random(entropy)?);
     let key = rsa::RsaPrivateKey::new(&mut stream, BITS).context("no RSA key can be made")?;
     let der = key.to_pkcs8_der().context("a new key has no PKCS#8 form")?;

@@ -1,4 +1,4 @@
-//! The store behind its ports, and operations that only the store itself has.
+//! The store behind its ports, and operations that are not part of a port.
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::sealed_webhooks::{SealedWebhookStore, WebhookSecretSealer};
 use crate::log::request_scope::in_current_request;
@@ -23,7 +23,7 @@ pub(crate) use workgraph_store_sqlite::{ArchiveOptions, CopyMethod, StoreOptions
 use workgraph_store_sqlite::{ReadOnlyStore, SqliteStore};
 use workgraph_webhooks::WebhookStore;
 
-/// Operations of a store besides its ports.
+/// Operations of a store that are not part of its ports.
 #[async_trait]
 trait StoreBackend: Send + Sync {
     /// Returns the store bound to an actor: the audit log attributes its writes to them.
@@ -40,7 +40,7 @@ trait StoreBackend: Send + Sync {
     /// Returns figures for the metrics; none if the store can't be read.
     async fn figures(&self) -> Vec<(&'static str, u64)>;
 
-    /// Copies what the store has now into a folder without a database.
+    /// Copies the current content of the store into a folder without a database.
     ///
     /// # Errors
     /// Fails if the store is no file, or a file can't be read or written.
@@ -276,7 +276,7 @@ impl Storage {
 }
 
 impl Storage {
-    /// Copies what the store has now into a folder without a database.
+    /// Copies the current content of the store into a folder without a database.
     ///
     /// # Errors
     /// Fails if the store is no file, or a file can't be read or written.
@@ -290,7 +290,7 @@ impl Storage {
     }
 }
 
-/// Copies a store that is closed into a folder without a database. Both must be opened with a single connection from now on.
+/// Copies a closed store into a folder without a database. From then on, both must be opened with a single connection.
 ///
 /// # Errors
 /// Fails if the store is open, or a file can't be read or written.

@@ -1,4 +1,4 @@
-//! TLS to other servers, with certificates checked against those that the machine trusts.
+//! TLS to other servers, whose certificates must lead to authorities that the machine trusts.
 use anyhow::{Context, Result};
 use std::sync::Arc;
 use tokio_rustls::TlsConnector;

@@ -342,7 +342,7 @@ pub enum ServiceCommand {
 
 #[derive(Clone, Debug, Serialize, Deserialize, Subcommand)]
 pub enum LimitsCommand {
-    /// Show the limits in force, and the changed settings.
+    /// Show the effective limits, and the changed settings.
     Show,
     /// Change settings, as in `standard_free=200 shadow=cost`; the value `default` reverts a change.
     Set {

@@ -171,7 +171,7 @@ impl AdminService {
         self.sources(workspace, rel::WORKSPACES).await
     }
 
-    /// Returns the nodes from which edges of a relation point to a node.
+    /// Returns the sources of a relation's edges to a node.
     pub(crate) async fn sources(&self, node: Gid, relation: Relation) -> Result<Vec<Gid>> {
         let view = self.read(|want| {
             let at = want.add_ref(node);

@@ -11,7 +11,7 @@ use workgraph_auth::tokens::scope::DEFAULT;
 use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, Secret, SecretDigest};
 use workgraph_core::{Gid, Type};
 
-/// Properties with which an app is registered.
+/// Properties of an app to register.
 pub(crate) struct NewApp<'a> {
     pub(crate) name: &'a str,
     pub(crate) redirects: &'a [String],
@@ -19,11 +19,11 @@ pub(crate) struct NewApp<'a> {
     pub(crate) owner: Gid,
     /// Workspaces whose users may authorize it.
     pub(crate) workspaces: &'a [Gid],
-    /// Credentials that are not made, but given.
+    /// Credentials that are given instead of generated.
     pub(crate) chosen: ChosenCredentials,
 }
 
-/// Credentials of an app that somebody chose, as a test does.
+/// Credentials of an app that are given instead of generated, as a test does.
 #[derive(Default)]
 pub(crate) struct ChosenCredentials {
     /// Client id.

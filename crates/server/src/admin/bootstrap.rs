@@ -15,7 +15,7 @@ use workgraph_core::access::Role;
 
 /// Name of the value that tells the nodes of a database if the first start was completed.
 const MARK: &str = "first-start";
-/// Values of it.
+/// Values of [`MARK`].
 const BEGUN: &str = "begun";
 const DONE: &str = "done";
 /// File that exists in a data folder from the beginning of the first start until its end.
@@ -84,7 +84,7 @@ async fn write(values: &PrivateValues, mark: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to create the first users if traces show that there were others.
+/// Refuses to create the first users if traces show that other users existed before.
 fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses) -> Result<()> {
     let folder = config.folder();
     let is_shared = !config.database.url.is_empty();
@@ -113,19 +113,19 @@ fn check_traces(config: &Config, place: &BootstrapFile, accepted: AcceptedLosses
     }
 }
 
-/// Objects with which an empty store begins.
+/// Objects that an empty store begins with.
 #[derive(Clone, Copy)]
 pub(crate) enum FirstObjects<'a> {
     /// A workspace with an admin, both named by the settings.
     Admin,
     /// Two workspaces and a small graph.
     Demo,
-    /// Those of a fixture.
+    /// The objects of a fixture.
     Fixture(&'a Fixture),
 }
 
 impl FirstObjects<'_> {
-    /// Returns those of a server that is a demo, or none.
+    /// Returns the demo, or just the admin for a server that is not a demo.
     pub(crate) const fn of_demo(is_demo: bool) -> Self {
         if is_demo { Self::Demo } else { Self::Admin }
     }

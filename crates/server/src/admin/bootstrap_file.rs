@@ -97,7 +97,7 @@ pub struct AppEntry {
 #[derive(Clone, Debug)]
 pub(crate) struct BootstrapFile {
     folder: PathBuf,
-    /// Data folder of this node, if it is a different one.
+    /// Data folder of this node, if the file is in another folder.
     own: Option<PathBuf>,
 }
 

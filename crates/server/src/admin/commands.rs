@@ -187,7 +187,7 @@ async fn of_users(service: &AdminService, what: UserCommand) -> Result<Value> {
             let mut shown =
                 json!({"gid": gid, "name": name, "email": email, "adopted": made.adopted});
             if let (true, Some(map)) = (made.adopted, shown.as_object_mut()) {
-                // The workspaces to which they were already invited.
+                // The workspaces that they were already invited to.
                 let memberships = service.workspaces_of(made.user).await?;
                 let memberships = memberships.iter().map(ToString::to_string).collect();
                 map.insert("workspaces".to_owned(), memberships);

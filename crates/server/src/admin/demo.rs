@@ -270,8 +270,8 @@ pub(crate) async fn call(
     serde_json::from_str(&text).with_context(|| format!("{method} {path}: the reply is no JSON"))
 }
 
-/// Creates a new token if that of the first user no longer works, so that the printed token is usable. Returns true if it
-/// did; never replaces the token of a disabled user.
+/// Replaces the first user's token if it no longer works, so that the printed token is usable. Returns true if it was
+/// replaced. Never replaces the token of a disabled user.
 ///
 /// # Errors
 /// Fails if it can't be created.

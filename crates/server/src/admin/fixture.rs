@@ -1,23 +1,24 @@
-//! Fixture: people, apps and objects with which a world begins, as a document.
+//! Fixture: a document with the people, apps and objects that a world begins with.
 use anyhow::{Context, Result};
 use schemars::{JsonSchema, schema_for};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Content with which a world begins.
+/// Content that a world begins with.
 ///
-/// A text `@NAME` stands for the gid of what has this name in the fixture: a workspace, person (by name or address), team,
-/// project, section (`PROJECT/SECTION`), task, or whatever a request calls so. `{"in_days": 3}` stands for a day, or for a time
-/// in a field that ends in `_at` or `_time`, counted from the time at which the world begins; `{"in_seconds": 90}` for any other
-/// time. `@@` at the begin of a text stands for `@`. In rich texts, `data-asana-gid="@NAME"` is a link to what has the name.
+/// A text `@NAME` stands for the gid of the object with this name in the fixture: a workspace, person (by name or address),
+/// team, project, section (`PROJECT/SECTION`), task, or any object that a request names with `called`. `{"in_days": 3}`
+/// stands for a day, or for a time in a field that ends in `_at` or `_time`, counted from the time at which the world
+/// begins; `{"in_seconds": 90}` for any other time. `@@` at the start of a text stands for `@`. In rich texts,
+/// `data-asana-gid="@NAME"` is a link to the object with this name.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fixture {
     /// Workspaces; one paid organization if none is named.
     #[serde(default)]
     pub(crate) workspaces: Vec<FixtureWorkspace>,
-    /// People. The first one is an admin of the first workspace, and creates what says nothing else.
+    /// People. The first one is an admin of the first workspace, and creates everything that names nobody else.
     #[schemars(length(min = 1))]
     pub(crate) people: Vec<FixturePerson>,
     /// Apps with credentials of the test's choice.
@@ -29,7 +30,7 @@ pub(crate) struct Fixture {
     /// Projects with their sections and tasks.
     #[serde(default)]
     pub(crate) projects: Vec<FixtureProject>,
-    /// Requests to the API, in this order, after all of these.
+    /// Requests to the API, sent in this order once everything else is created.
     #[serde(default)]
     pub(crate) requests: Vec<FixtureRequest>,
 }
@@ -39,7 +40,7 @@ pub(crate) struct Fixture {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixtureWorkspace {
     pub(crate) name: String,
-    /// Name for it in the fixture, if that is another one.
+    /// Name in the fixture, if it is different.
     pub(crate) called: Option<String>,
     /// Plan.
     #[serde(default)]
@@ -118,7 +119,7 @@ pub(crate) struct FixtureApp {
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixtureTeam {
     pub(crate) name: String,
-    /// Name for it in the fixture, if that is another one.
+    /// Name in the fixture, if it is different.
     pub(crate) called: Option<String>,
     /// Name of the workspace; the first one if it is left out.
     pub(crate) workspace: Option<String>,
@@ -133,17 +134,17 @@ pub(crate) struct FixtureTeam {
 #[derive(Deserialize, JsonSchema, Debug)]
 pub(crate) struct FixtureProject {
     pub(crate) name: String,
-    /// Name for it in the fixture, if that is another one.
+    /// Name in the fixture, if it is different.
     pub(crate) called: Option<String>,
     /// Name of the person who creates it, with its tasks; the first one if it is left out.
     #[serde(rename = "as")]
     pub(crate) sender: Option<String>,
     /// Name of its team; the first team, or that of the `workspace`, if it is left out.
     pub(crate) team: Option<String>,
-    /// People and teams with whom it is shared, besides the person who creates it.
+    /// People and teams that it is shared with, besides the person who creates it.
     #[serde(default)]
     pub(crate) members: Vec<FixtureMember>,
-    /// Its sections. They come after the one with which each project begins, `Untitled section`.
+    /// Its sections. They come after the section that each project begins with, `Untitled section`.
     #[serde(default)]
     pub(crate) sections: Vec<FixtureSection>,
     /// Tasks in it.
@@ -153,7 +154,7 @@ pub(crate) struct FixtureProject {
     pub(crate) fields: Map<String, Value>,
 }
 
-/// Person or team with whom a project is shared.
+/// Person or team that a project is shared with.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FixtureMember {
@@ -163,7 +164,7 @@ pub(crate) struct FixtureMember {
     pub(crate) access_level: Option<String>,
 }
 
-/// Section of a project: its name, or what it is called in the fixture, too.
+/// Section of a project: its name, and perhaps another name for the fixture.
 #[derive(Deserialize, JsonSchema, Debug)]
 #[serde(untagged)]
 pub(crate) enum FixtureSection {
@@ -191,9 +192,9 @@ impl FixtureSection {
 #[derive(Deserialize, JsonSchema, Debug)]
 pub(crate) struct FixtureTask {
     pub(crate) name: String,
-    /// Name for it in the fixture, if that is another one.
+    /// Name in the fixture, if it is different.
     pub(crate) called: Option<String>,
-    /// Name of the person who creates it; that of the project or task that it is in if it is left out.
+    /// Name of the person who creates it; by default, the person who creates its project or parent task.
     #[serde(rename = "as")]
     pub(crate) sender: Option<String>,
     /// Name of its section in the project.

@@ -1,4 +1,4 @@
-//! Creation of what a fixture describes: workspaces, people, apps and teams by the service, all other objects through the API
+//! Creation of a fixture's content: workspaces, people, apps and teams by the service, all other objects through the API
 //! itself.
 use crate::admin::admin_service::AdminService;
 use crate::admin::apps::{ChosenCredentials, NewApp};
@@ -14,7 +14,7 @@ use workgraph_core::{Gid, Type};
 /// Name of the workspace of a fixture that names none.
 const WORKSPACE: &str = "Workspace";
 
-/// Creates what a fixture describes, and records it.
+/// Creates the content of a fixture, and records it.
 ///
 /// # Errors
 /// Says which part of the fixture can't be created, and why.
@@ -79,7 +79,7 @@ impl FixtureContent<'_> {
         Ok(())
     }
 
-    /// Returns the gid of the workspace with a name; of the first one without a name.
+    /// Returns the gid of the workspace with a name, or of the first one if the name is `None`.
     fn workspace(&self, boot: &Bootstrap, name: Option<&str>) -> Result<Gid> {
         let all = &boot.workspaces;
         let gid = name.and_then(|name| self.objects.names.gid(name).ok());
@@ -202,7 +202,7 @@ impl FixtureContent<'_> {
     }
 }
 
-/// Returns the role that a word means.
+/// Returns the role in a workspace for a role of a fixture.
 const fn role_of(role: PersonRole) -> Role {
     match role {
         PersonRole::Admin => Role::Admin,
@@ -212,7 +212,7 @@ const fn role_of(role: PersonRole) -> Role {
 }
 
 impl AdminService {
-    /// Creates a personal access token that is the same in each world: its random bytes follow from the address of its user.
+    /// Creates a personal access token that is the same in each world: its random bytes are derived from the user's address.
     async fn create_fixture_token(&self, user: Gid, email: &str) -> Result<String> {
         let SecretDigest(random) = SecretDigest::of(&format!("workgraph fixture token {email}"));
         let token = self.create_token_of(user, "Fixture", &random).await?;

@@ -1,4 +1,4 @@
-//! Export of a world as a fixture, from which an equal world can be made.
+//! Export of a world as a fixture that an equal world can be made from.
 mod export_custom_fields;
 mod export_links;
 mod export_projects;
@@ -31,7 +31,7 @@ use workgraph_core::model::resources::{resource, workspace};
 use workgraph_core::model::time::Time;
 use workgraph_core::{Node, Type};
 
-/// Types that a fixture has, or that follow from what it has.
+/// Types of the objects that a fixture contains, or that follow from its content.
 const CARRIED: [Type; 29] = [
     Type::Workspace,
     Type::User,
@@ -66,16 +66,16 @@ const CARRIED: [Type; 29] = [
 
 /// Exported world.
 pub(crate) struct ExportedWorld {
-    /// Fixture from which an equal world can be made.
+    /// Fixture that an equal world can be made from.
     pub(crate) fixture: Value,
-    /// Number of objects and properties that the fixture does not have, by what they are.
+    /// Number of objects and properties that the fixture lacks, by kind.
     pub(crate) left_out: BTreeMap<String, usize>,
 }
 
-/// Exports a world. `apps` are those whose secrets are known.
+/// Exports a world. `apps` contains the apps whose secrets are known.
 ///
 /// # Errors
-/// Fails if the world can't be read, has too many tasks, or has nobody who could make the rest.
+/// Fails if the world can't be read, has too many tasks, or has nobody who could create the other objects.
 pub(crate) async fn export_fixture(
     service: &AdminService,
     apps: &[AppEntry],
@@ -159,7 +159,7 @@ fn workspace_json(node: &Node, labels: &mut FixtureLabels) -> Value {
     out.into()
 }
 
-/// Counts the objects of a workspace whose types a fixture does not have.
+/// Counts the objects of a workspace whose types a fixture can't contain.
 async fn count_others(state: &mut ExportState, reader: WorldReader<'_>) -> Result<()> {
     for ty in Type::ALL.iter().filter(|ty| !CARRIED.contains(ty)) {
         let count = reader.count(*ty).await?;

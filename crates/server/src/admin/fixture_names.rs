@@ -1,4 +1,4 @@
-//! Names in a fixture, which stand for gids and times.
+//! Names in a fixture that stand for gids, and values that stand for times.
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -6,21 +6,21 @@ use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::model::time::{Date, Time};
 
-/// Begin of a text that stands for a gid.
+/// First character of a text that stands for a gid.
 pub(crate) const REFERENCE: char = '@';
 /// Field of an object that stands for a day or a time.
 pub(crate) const IN_DAYS: &str = "in_days";
 /// Field of an object that stands for a time.
 pub(crate) const IN_SECONDS: &str = "in_seconds";
-/// Begin of a reference in a rich text, and its end.
+/// Start and end of a reference in a rich text.
 pub(crate) const LINK: (&str, &str) = ("data-asana-gid=\"", "\"");
-/// Begin of the names of fields whose values are rich texts.
+/// Prefix of the names of fields whose values are rich texts.
 const HTML_PREFIX: &str = "html_";
-/// Ends of the names of fields whose values are times, and not days.
+/// Suffixes of the names of fields whose values are times instead of days.
 const TIME_SUFFIXES: [&str; 2] = ["_at", "_time"];
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Gids of what a fixture has named so far.
+/// Gids of the objects that a fixture has named so far.
 pub(crate) struct FixtureNames {
     /// Gids by name; `None` if several objects have the name.
     gids: BTreeMap<String, Option<String>>,
@@ -36,7 +36,7 @@ impl FixtureNames {
         }
     }
 
-    /// Adds the name of an object. A name that several objects have stands for none of them.
+    /// Adds the name of an object. If several objects have the same name, it stands for none of them.
     pub(crate) fn add(&mut self, name: &str, gid: String) {
         let known = self.gids.entry(name.to_owned());
         known
@@ -48,7 +48,7 @@ impl FixtureNames {
             .or_insert_with(|| Some(gid.clone()));
     }
 
-    /// Returns the names that stand for one object, with its gid.
+    /// Returns the names that stand for exactly one object, with the gid of that object.
     pub(crate) fn unique(&self) -> BTreeMap<String, String> {
         let names = self.gids.iter();
         names
@@ -56,10 +56,10 @@ impl FixtureNames {
             .collect()
     }
 
-    /// Returns the gid of what has a name.
+    /// Returns the gid of the object with a name.
     ///
     /// # Errors
-    /// Fails if nothing has the name so far, or several objects have it.
+    /// Fails if no object has the name so far, or several objects have it.
     pub(crate) fn gid(&self, name: &str) -> Result<Gid> {
         let text = self.text(name)?;
         Gid::parse(text).with_context(|| format!("`{name}`: `{text}` is no gid"))
@@ -74,10 +74,10 @@ impl FixtureNames {
         })
     }
 
-    /// Returns the value of a field with gids in place of names, and days in place of their numbers.
+    /// Returns the value of a field with names replaced by gids, and distances in days or seconds by days and times.
     ///
     /// # Errors
-    /// Fails if a name is unknown, or a day out of range.
+    /// Fails if a name is unknown, or a distance is too large.
     pub(crate) fn resolved(&self, field: &str, value: Value) -> Result<Value> {
         Ok(match value {
             Value::String(text) => match text.strip_prefix(REFERENCE) {
@@ -97,7 +97,7 @@ impl FixtureNames {
                     let pairs = object.into_iter();
                     let pairs = pairs.map(|(name, value)| {
                         let value = self.resolved(&name, value)?;
-                        // A name can also be a key, as that of a custom field.
+                        // A name can also be a key, for instance that of a custom field.
                         let name = match name.strip_prefix(REFERENCE) {
                             Some(named) => self.text(named)?.to_owned(),
                             None => name,
@@ -111,7 +111,7 @@ impl FixtureNames {
         })
     }
 
-    /// Returns a rich text with gids in place of the names to which it links.
+    /// Returns a rich text whose links have gids in place of names.
     fn linked(&self, html: &str) -> Result<String> {
         let (mut out, mut rest) = (String::with_capacity(html.len()), html);
         while let Some((before, after)) = rest.split_once(LINK.0) {
@@ -131,7 +131,7 @@ impl FixtureNames {
         Ok(out)
     }
 
-    /// Returns the time that is so many seconds from now.
+    /// Returns the time at this many seconds from now.
     fn time(&self, seconds: f64) -> Result<String> {
         let distance = Duration::try_from_secs_f64(seconds.abs()).ok();
         // Times have milliseconds.
@@ -143,7 +143,7 @@ impl FixtureNames {
         Ok(Time::from_system(self.now).add_millis(millis).to_string())
     }
 
-    /// Returns the day, or the time, that is so many days from now.
+    /// Returns the day, or the time, at this many days from now.
     fn day(&self, field: &str, days: i64) -> Result<String> {
         let too_far = || format!("{field}: {days} days are too far from now");
         if TIME_SUFFIXES.iter().any(|end| field.ends_with(end)) {
@@ -163,13 +163,13 @@ impl FixtureNames {
     }
 }
 
-/// Returns the number of days if an object has nothing but that.
+/// Returns the number of days if an object has only that field.
 fn days(object: &Map<String, Value>) -> Option<i64> {
     let days = object.get(IN_DAYS).filter(|_| object.len() == 1);
     days.and_then(Value::as_i64)
 }
 
-/// Returns the number of seconds if an object has nothing but that.
+/// Returns the number of seconds if an object has only that field.
 fn seconds(object: &Map<String, Value>) -> Option<f64> {
     let seconds = object.get(IN_SECONDS).filter(|_| object.len() == 1);
     seconds.and_then(Value::as_f64)

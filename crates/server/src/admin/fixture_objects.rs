@@ -1,4 +1,5 @@
-//! Objects of a fixture that are created through the API itself: projects with their tasks, and whatever its requests make.
+//! Objects of a fixture that are created through the API itself: projects with their tasks, and the results of the fixture's
+//! requests.
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::admin::demo::call;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use workgraph_wire::percent::encode_component;
 
-/// Name of the section with which each project begins.
+/// Name of the section that each project begins with.
 pub(crate) const FIRST_SECTION: &str = "Untitled section";
 
 /// Objects of a fixture that exist so far.
@@ -18,12 +19,12 @@ pub(crate) struct FixtureObjects<'a> {
     pub(crate) names: FixtureNames,
     /// Tokens of people by their names and addresses.
     tokens: BTreeMap<String, String>,
-    /// Address of the person who creates what says nothing else.
+    /// Address of the person who creates everything that names nobody else.
     first: String,
 }
 
 impl<'a> FixtureObjects<'a> {
-    /// Returns no objects yet; `first` is the address of the person who creates everything that names nobody else.
+    /// Returns an empty set of objects; `first` is the address of the person who creates everything that names nobody else.
     pub(crate) fn new(service: &'a AdminService, first: &str) -> Self {
         Self {
             service,
@@ -137,7 +138,7 @@ impl<'a> FixtureObjects<'a> {
         Ok(())
     }
 
-    /// Creates a task by a request to `path`, and its subtasks.
+    /// Creates a task with a request to `path`, and then its subtasks.
     async fn task(
         &mut self,
         path: String,
@@ -191,7 +192,7 @@ impl<'a> FixtureObjects<'a> {
         Ok(())
     }
 
-    /// Creates an object by a request to a path, and returns its gid.
+    /// Creates an object with a request to a path, and returns its gid.
     async fn made(
         &self,
         path: &str,

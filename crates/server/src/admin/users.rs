@@ -213,7 +213,7 @@ impl AdminService {
             .await
     }
 
-    /// Creates a personal access token of these random bytes, which is good for everything as long as nobody revokes it.
+    /// Creates a personal access token from these random bytes, with full permissions and without an expiry.
     pub(crate) async fn create_token_of(
         &self,
         user: Gid,

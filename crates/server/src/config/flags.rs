@@ -54,7 +54,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Returns the settings with flags of their own that are given.
+    /// Returns the given settings that have their own flags.
     pub(crate) fn settings(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let given = [
             ("data", self.data.as_deref()),

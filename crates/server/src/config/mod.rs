@@ -204,7 +204,7 @@ fn toml_value(text: &str) -> String {
     if bare {
         return text.to_owned();
     }
-    // TOML strings are those of JSON, except for one character that TOML does not allow bare.
+    // A TOML string has the form of a JSON string, but one more character must be escaped.
     serde_json::Value::from(text)
         .to_string()
         .replace('\u{7f}', "\\u007F")

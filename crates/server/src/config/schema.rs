@@ -1,5 +1,5 @@
-//! The settings. Each is said once, here: its key, type, default, bounds and documentation. From this come the file, the
-//! environment, the flags, `config print` and the table in the README.
+//! The settings. Each is declared only here: its key, type, default, bounds and documentation. The file, the environment,
+//! the flags, `config print` and the table in the README follow from these declarations.
 use crate::config::setting::{LogFormat, Setting};
 use crate::config::trusted_proxies::TrustedProxies;
 use crate::config::web_url::WebUrl;
@@ -20,7 +20,7 @@ const fn seconds(number: u64) -> Duration {
 /// settings that a library reads: it has their fields and defaults.
 macro_rules! settings {
     (@[$($rows:expr,)*]) => {
-        /// Returns every setting: those outside of sections first, as TOML wants it, then section by section.
+        /// Returns every setting: those outside of sections first, as TOML requires, then section by section.
         pub(crate) fn settings() -> impl Iterator<Item = &'static Setting<Config>> {
             [$($rows),*].into_iter().flatten()
         }
@@ -59,7 +59,7 @@ macro_rules! settings {
     };
 }
 
-/// Values in force of all settings: those of this binary, and those of the libraries.
+/// Effective values of all settings: those of this binary, and those of the libraries.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     pub(crate) server: ServerConfig,
@@ -85,8 +85,8 @@ pub struct Config {
 const DEMO_INSPECTOR_BYTES: usize = 16 << 20;
 
 impl Config {
-    /// Returns the values of a demo where nothing else is set: apps and webhooks may be on this machine, pages of any
-    /// site may call, and requests are recorded.
+    /// Returns the default values for a demo: apps and webhooks may be on this machine, pages of any site may call the API,
+    /// and requests are recorded.
     pub fn of_a_demo() -> Self {
         let mut config = Self::default();
         config.portal.loopback = LoopbackPolicy::Allowed;
@@ -97,8 +97,8 @@ impl Config {
         config
     }
 
-    /// Returns the values of a stand-in where nothing else is set: those of a demo, a folder of its own, and a key for id_tokens
-    /// that never changes.
+    /// Returns the default values for a stand-in: those of a demo, a separate data folder, and a key for id_tokens that
+    /// never changes.
     pub fn of_a_stand_in() -> Self {
         let mut config = Self::of_a_demo();
         config.server.data = "./workgraph-stand-in".to_owned();
@@ -106,7 +106,7 @@ impl Config {
         config
     }
 
-    /// Returns the folder of the files of exports, and of attachments without a bucket.
+    /// Returns the folder of export files, and of attachment files if there is no bucket.
     pub(crate) fn files_folder(&self) -> &Path {
         if self.database.url.is_empty() {
             self.folder()

@@ -93,9 +93,9 @@ pub(crate) trait SettingValue {
     /// # Errors
     /// Describes valid values.
     fn set(&mut self, text: &str) -> Result<()>;
-    /// Returns a text from which the value can be set.
+    /// Returns the value as text in the format of [`set`](Self::set).
     fn text(&self) -> String;
-    /// Returns the number in the value to which the bounds apply, in seconds for a duration.
+    /// Returns the number that the bounds apply to, in seconds for a duration; `None` if the value has no bounds.
     fn number(&self) -> Option<u64> {
         None
     }
@@ -211,7 +211,7 @@ where
     }
 }
 
-/// Limits, by their names with commas between them.
+/// Names of limits, separated by commas.
 impl SettingValue for ShadowLimits {
     fn set(&mut self, text: &str) -> Result<()> {
         let mut named = Self::default();
@@ -231,7 +231,7 @@ impl SettingValue for ShadowLimits {
     }
 }
 
-/// Networks such as `10.1.0.0/16`, and addresses alone, with spaces or commas between them.
+/// Networks such as `10.1.0.0/16`, and single addresses, separated by spaces or commas.
 impl SettingValue for Vec<IpNet> {
     fn is_list(&self) -> bool {
         true

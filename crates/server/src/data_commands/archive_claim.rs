@@ -1,4 +1,4 @@
-//! The claim of an archive in a folder by the data folder whose commits are in it.
+//! Claim on an archive folder by the data folder whose commits it contains.
 use crate::adapters::data_dir::require_unwritable_by_others;
 use anyhow::{Context, Result, bail};
 use std::fs::{DirBuilder, OpenOptions};
@@ -24,7 +24,8 @@ pub(super) fn claim(archive: &Path, own: &str) -> Result<()> {
             .with_context(named)?;
     }
     require_unwritable_by_others(archive, "the archive (archive.folder)", "o-w")?;
-    // Written next to it and linked, so that nobody reads a partial file, and only one of two claims succeeds.
+    // The claim is written to a separate file and then linked, so that nobody reads a partial file, and only one of two
+    // claims succeeds.
     let draft = archive.join(format!("{CLAIM}.{own}"));
     let written = OpenOptions::new()
         .create(true)

@@ -23,11 +23,11 @@ pub struct RestoreArgs {
     /// archive.folder, archive.bucket].
     #[arg(long, value_name = "FILE|FOLDER")]
     pub(crate) from: Option<PathBuf>,
-    /// Time such as 2026-01-31T12:00:00Z: the state is that after the last commit at or before it [default: the last
-    /// commit of the archive].
+    /// Time such as 2026-01-31T12:00:00Z: restores the state after the last commit at or before it [default: the last commit
+    /// of the archive].
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
-    /// The data folder to make or complete; it must have no database.
+    /// The data folder to create or complete; it must have no database.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) to: PathBuf,
     /// Folder with keys.json and the other keys of this data, which are copied [default: FILE.keys of a backup].

@@ -113,7 +113,7 @@ pub(crate) fn problems(config: &Config, database: Option<&Database>) -> Result<V
     if missing.is_empty() {
         return Ok(Vec::new());
     }
-    // A file is removed after its attachment: those of attachments that were deleted in between are not missing.
+    // A file is removed after its attachment, so the files of attachments that were deleted in between are not missing.
     let still_named = of_settings(config, database)?;
     let missing: Vec<Gid> = missing
         .into_iter()
@@ -148,7 +148,7 @@ fn of_settings(config: &Config, database: Option<&Database>) -> Result<BTreeSet<
     }
 }
 
-/// Refuses a folder in which files referenced by the rows are missing.
+/// Refuses a folder that lacks files referenced by the rows.
 ///
 /// # Errors
 /// Says how many are missing, and names some of them.

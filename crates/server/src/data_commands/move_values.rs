@@ -8,14 +8,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use workgraph_store_postgres::SealedValue;
 
-/// Names of the values that are moved: the key that signs checkpoints of the audit log, the id under which a bucket is
-/// claimed, limits that were changed while a server ran, and the keys that sign id_tokens.
+/// Names of the values that are moved: the key that signs checkpoints of the audit log, the id that claims a bucket, limits
+/// that were changed while a server ran, and the keys that sign id_tokens.
 pub(crate) const MOVED: [&str; 4] = ["audit-key", "bucket-owner", "limits", "signing-keys"];
 /// File with the keys that seal the values in a database. Every node has a copy.
 const KEYS: &str = "keys.json";
 
 /// Returns the values of a data folder, sealed with its keys, and the proof of these keys, by which nodes with other keys
-/// are refused.
+/// are recognized and refused.
 ///
 /// # Errors
 /// Fails if the keys are missing, or a file can't be read.

@@ -30,10 +30,10 @@ pub struct MoveArgs {
     /// settings].
     #[arg(long, value_name = "FOLDER|URL")]
     to: Option<String>,
-    /// Accept a database that a crash can make lose commits (fsync off), for trying things.
+    /// Accept a database that can lose commits in a crash (fsync off), for experiments.
     #[arg(long)]
     unsafe_database: bool,
-    /// Go on although files of attachments are missing, or no folder of them is given: they are lost to the copy.
+    /// Continue although attachment files are missing, or no folder of them is given: the copy then lacks them.
     #[arg(long)]
     accept_missing_files: bool,
     /// Answer with JSON.
@@ -89,7 +89,7 @@ impl FilesOfRows {
         named_files(rows).map(Self)
     }
 
-    /// Refuses a folder in which one of them is missing.
+    /// Refuses a folder that lacks one of these files.
     fn require(&self, folder: &Path, advice: &str) -> Result<()> {
         require_files(&self.0, folder, advice).with_context(
             || "nothing was moved (--accept-missing-files moves without the files that are missing)",

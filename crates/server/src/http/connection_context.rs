@@ -29,8 +29,8 @@ use workgraph_api::{
 use workgraph_core::Interrupt;
 use workgraph_portal::Route;
 
-/// Connection as its requests see it. They hold this instead of the tracker of connections, so that they change the counts of
-/// their own connection.
+/// Connection as its requests see it. A request holds this instead of the connection tracker, so that it changes the counts
+/// of its own connection.
 pub(crate) struct ConnectionContext {
     pub(crate) process: Arc<Process>,
     pub(crate) world: Arc<World>,

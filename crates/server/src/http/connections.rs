@@ -27,7 +27,7 @@ fn ticks(time: Duration) -> u32 {
 pub(crate) struct ClientConnection {
     /// True if the connection speaks HTTP/2, where the start of a head looks like any other frame.
     is_http2: AtomicBool,
-    /// True if a line of a head ended with a bare line feed: proxies may see its end elsewhere.
+    /// True if a line of a head ended with a bare line feed: proxies may disagree about where such a head ends.
     has_bare_line_feed: AtomicBool,
     /// Number of requests in progress.
     requests: AtomicU32,
@@ -291,7 +291,7 @@ pub(crate) struct ConnectionTracker {
     stall: u32,
     /// Notified when the last connection is closed.
     empty: Notify,
-    /// Notified when a connection is opened while there is no other.
+    /// Notified when a connection is opened while no other is open.
     opened: Notify,
 }
 
@@ -384,7 +384,7 @@ impl ConnectionTracker {
         })
     }
 
-    /// Waits until a connection is opened while there is no other. Time need not advance before.
+    /// Waits until a connection is opened while no other is open. Until then, time need not advance.
     pub(crate) async fn opened(&self) {
         self.opened.notified().await;
     }
@@ -428,7 +428,7 @@ impl ConnectionTracker {
     }
 }
 
-/// Returns the address under which a client is counted: its own, or its network for IPv6, where each client has many
+/// Returns the address that a client is counted under: its own, or its network for IPv6, where each client has many
 /// addresses.
 pub(crate) fn network(ip: IpAddr) -> IpAddr {
     match ip {
@@ -464,7 +464,7 @@ impl Drop for ProxiedRequestGuard {
 pub(crate) struct ConnectionGuard {
     tracker: Arc<ConnectionTracker>,
     number: u64,
-    /// Network under which the connection counts, if it does.
+    /// Network that the connection counts for, if any.
     counted_network: Option<IpAddr>,
 }
 

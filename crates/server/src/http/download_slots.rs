@@ -7,7 +7,7 @@ use workgraph_core::Gid;
 
 /// Maximum number of concurrent downloads.
 const ALL: usize = 32;
-/// Maximum number of them per client, or per user for whom the addresses were made.
+/// Maximum number of concurrent downloads per client, and per user that addresses were made for.
 const PER_HOLDER: usize = 8;
 
 /// Client or owner for which downloads are counted.
@@ -39,7 +39,8 @@ pub(crate) struct DownloadSlot {
 }
 
 impl DownloadSlots {
-    /// Takes a slot for a client and an owner; `None` if there is none, or one of them has used its share.
+    /// Takes a slot for a client and an owner. Returns `None` if no slot is free, or the client or the owner has used up its
+    /// share.
     pub(crate) fn take(self: &Arc<Self>, network: IpAddr, owner: Gid) -> Option<DownloadSlot> {
         let holders = [SlotHolder::Network(network), SlotHolder::Owner(owner)];
         let mut taken = self.taken.lock();

@@ -26,7 +26,7 @@ use workgraph_api::ConnectionTokenCache;
 
 /// Maximum bytes of a head that hyper itself may read; beyond it the refusal has no body.
 const HARD_HEAD: usize = 64 << 10;
-/// Interval between writes of the times at which tokens were last used; limits and the clock are looked after every second time.
+/// Interval between writes of the last-used times of tokens. Every second time, limits are swept, and the clock catches up.
 const HALF_MINUTE: Duration = Duration::from_secs(30);
 /// Bytes that a client may send on an HTTP/2 stream, and on all streams of a connection, before they are read.
 const STREAM_WINDOW: u32 = 128 << 10;

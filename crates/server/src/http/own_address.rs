@@ -1,4 +1,4 @@
-//! The address at which a client reached this server, with which links in its replies begin.
+//! Address at which a client reached this server; links in its replies begin with it.
 use hyper::header::{self, HeaderMap};
 use hyper::http::request::Parts;
 use hyper::http::uri::Authority;
@@ -19,11 +19,12 @@ pub(crate) struct OwnAddress {
     path: String,
     /// True if it is `public_url`, which no request changes.
     is_fixed: bool,
-    /// Hosts that are reached by https, though the requests come without it.
+    /// Hosts that are reached over https although their requests arrive without it.
     https_hosts: Arc<[String]>,
 }
 
-/// Mark of a request that came to the root, though its world has a path: its token led it there.
+/// Mark of a request that was sent to the root. Its world may still have a path; then its token or code identified the
+/// world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtTheRoot;
 

@@ -28,7 +28,7 @@ pub(crate) struct Process {
     pub(crate) log_requests: bool,
     /// True if metrics are shown on the main listener to all clients, because only this machine can reach it.
     pub(crate) metrics_public: bool,
-    /// Digest of the bearer token with which the main listener shows metrics, if there is one.
+    /// Digest of the bearer token that gives access to the metrics on the main listener, if one is set.
     pub(crate) metrics_token: Option<SecretDigest>,
     /// Value of `Strict-Transport-Security` for pages, if they have that header.
     pub(crate) transport_security: Option<String>,

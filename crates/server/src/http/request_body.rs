@@ -21,7 +21,7 @@ const KEPT_FACTOR: usize = 4;
 /// Body of a request: as it arrives, or one that was read already.
 pub(crate) type ClientBody = Either<Incoming, Full<Bytes>>;
 
-/// Break-off of a body that arrives.
+/// Error of a body that breaks off while it arrives.
 type BrokenBody = <ClientBody as Body>::Error;
 
 /// Returns the next piece of a body.
@@ -87,8 +87,8 @@ pub(crate) struct StreamedBody {
 }
 
 impl StreamedBody {
-    /// Returns a body that must arrive at a pace. With a lease it is kept as a whole. `awaits_request` is set for a client
-    /// that waits for `100 Continue`.
+    /// Returns a body that must arrive at the given pace. With a lease, it is kept as a whole. `awaits_request` is true for
+    /// a client that waits for `100 Continue`.
     pub(crate) fn new(
         body: ClientBody,
         pace: BodyPace,

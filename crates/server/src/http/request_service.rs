@@ -38,7 +38,8 @@ static HEADERS: LazyLock<HeaderMap> = LazyLock::new(|| {
     headers.into_iter().collect()
 });
 
-/// Service that answers the requests of connections: [`Direct`], or one that decides first what a request meets.
+/// Service that answers the requests of connections: [`Direct`], or the one of a stand-in, which first determines the world
+/// and the faults of a request.
 pub(crate) trait RequestHandler: Send + Sync {
     /// Answers a request.
     fn handle(
@@ -85,7 +86,7 @@ pub(crate) fn handle_request(
     })))
 }
 
-/// Answers a request with what `answer` returns for its head and its body, unless its head is invalid.
+/// Answers a request with the result of `answer` for its head and its body, unless its head is invalid.
 pub(crate) async fn handle_request_with<F: Future<Output = RoutedResponse>>(
     peer: &ConnectionContext,
     request: Request<ClientBody>,
@@ -104,7 +105,7 @@ pub(crate) async fn handle_request_with<F: Future<Output = RoutedResponse>>(
     .await
 }
 
-/// Begins a request. Returns the refusal of an invalid head, too.
+/// Begins a request. If its head is invalid, also returns the refusal.
 fn begin(peer: &ConnectionContext, head: &Parts) -> (RequestMeta, Option<RoutedResponse>) {
     let client = client(peer, head);
     let is_proxied = peer.connection.is_proxied();
@@ -149,7 +150,7 @@ struct RequestMeta {
     /// Span with the details of the request; only at the level `debug`.
     span: Span,
     method: hyper::Method,
-    /// The headers that a page of another origin asks for, if the request comes from one that may call.
+    /// Headers that a page of another origin asks for, if the request comes from a page that may call the API.
     cross_origin: Option<HeaderValue>,
     /// True if nothing is read from the connection after this request.
     closes_connection: bool,

@@ -50,7 +50,7 @@ pub(crate) enum BodyContent {
     Empty,
     /// A file.
     File(Box<Download>),
-    /// The bytes before a body breaks off, with the number of bytes that it should have had. A tester asked for it.
+    /// The bytes before a body breaks off, as a tester asked, with the number of bytes that the whole body would have.
     Broken(Bytes, u64),
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum BodyContent {
 /// shows that the reply makes progress.
 const PIECE: usize = 32 << 10;
 
-/// Maximum size of a body that fits into a socket buffer for certain: over HTTP/1 it is sent as soon as hyper has it. An
+/// Maximum size of a body that certainly fits into a socket buffer: over HTTP/1 it is sent as soon as hyper has it. An
 /// HTTP/2 stream may have no room for it.
 const SENT_AT_ONCE: usize = 64 * 1024;
 

@@ -15,7 +15,7 @@ use workgraph_portal::Portal;
 /// seconds.
 const READY: Duration = Duration::from_secs(2);
 
-/// One store, and what serves it. A server has one world; a stand-in has as many as its tests make.
+/// One store with the parts that serve it. A server has one world; a stand-in has as many as its tests create.
 pub(crate) struct World {
     pub(crate) api: Arc<Api>,
     pub(crate) portal: Arc<Portal>,
@@ -30,7 +30,7 @@ pub(crate) struct World {
     pub(crate) request_count: Option<AtomicU64>,
     /// The OpenAPI document and the reference pages.
     pub(crate) description: ApiDescription,
-    /// Address with which links begin.
+    /// Address that links begin with.
     pub(crate) own_address: OwnAddress,
 }
 

@@ -10,7 +10,7 @@ pub(crate) fn dropped_lines() -> u64 {
     DROPPED.load(Relaxed)
 }
 
-/// Writer that never fails. The library would report a failure on standard error, which panics if that is what
+/// Writer that never fails. The library would report a failure on standard error, and panic if standard error is what
 /// failed.
 #[derive(Debug)]
 pub(crate) struct LossyWriter<W>(W);

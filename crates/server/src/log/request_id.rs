@@ -20,10 +20,9 @@ pub(crate) struct RequestId {
 pub(crate) struct RequestIdSeed(pub(crate) [u8; 10]);
 
 impl RequestIdSeed {
-    /// Returns the id of a request that began at a time: a UUID of version 7 (RFC 9562, section 5.7). Its random bits are those
-    /// of
-    /// the process plus the numbers of connection and request, so that no two ids of a process are equal, even if its clock
-    /// goes back, and no id needs its own random bytes.
+    /// Returns the id of a request that began at a time: a UUID of version 7 (RFC 9562, section 5.7). Its random bits are
+    /// those of the process plus the numbers of connection and request, so that no two ids of a process are equal, even if
+    /// its clock goes back, and no id needs its own random bytes.
     pub(crate) fn id(&self, now: SystemTime, connection: u64, number: u64) -> RequestId {
         let since = now.duration_since(SystemTime::UNIX_EPOCH);
         let milliseconds = u64::try_from(since.unwrap_or_default().as_millis()).unwrap_or_default();

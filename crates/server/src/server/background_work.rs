@@ -35,7 +35,7 @@ impl BackgroundWork {
             task.abort();
         }
         self.audit_signer.run_once(true).await;
-        // No attempt continues next to those of the node that takes over.
+        // No attempt continues alongside those of the node that takes over.
         if let Some(deliveries) = self.deliveries {
             deliveries.abort();
         }

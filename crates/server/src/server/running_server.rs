@@ -70,8 +70,8 @@ impl Server {
         self.bootstrap.as_ref()
     }
 
-    /// Returns the variables of the environment with which other programs reach a stand-in at the hosts that it intercepts; empty
-    /// if it intercepts none.
+    /// Returns the environment variables with which other programs reach a stand-in instead of the hosts that it intercepts;
+    /// empty if it intercepts none.
     #[must_use]
     pub fn interception(&self) -> Vec<(&'static str, String)> {
         let interception = self.interception.as_ref();

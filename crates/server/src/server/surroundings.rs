@@ -1,4 +1,4 @@
-//! The runtime and the folder that a server inside another program has to itself.
+//! Runtime and folder that belong only to a server inside another program.
 use crate::adapters::system_clock::{SystemEntropy, hex, random};
 use anyhow::{Context, Result};
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ pub(crate) struct LoggedAuthorization {
     pub(crate) client_id: String,
     pub(crate) scope: String,
     pub(crate) state: String,
-    /// True if it has a challenge of PKCE whose verifier can't be read from it.
+    /// True if it has a PKCE challenge that does not reveal the verifier.
     pub(crate) has_challenge: bool,
 }
 
@@ -39,17 +39,18 @@ impl LoggedAuthorization {
     }
 }
 
-/// The last authorization requests of one world. A browser that signs in sends the same one again, which counts once.
+/// The last authorization requests of one world. A browser repeats the request after the sign-in; the repetition is not
+/// counted.
 #[derive(Default)]
 pub(crate) struct AuthorizationLog(Mutex<VecDeque<LoggedAuthorization>>);
 
 impl AuthorizationLog {
-    /// Notes a request to the world, if it is an authorization request.
+    /// Records a request to the world, if it is an authorization request.
     pub(crate) fn note(&self, request: &LoggedRequest) {
         if let Some((AUTHORIZE, query)) = request.path.split_once('?')
             && request.method == "GET"
         {
-            // What a browser adds after the sign-in is no part of the request.
+            // The part that a browser adds after the sign-in does not belong to the request.
             self.add(query.split(SIGNED_IN).next().unwrap_or(query));
         }
     }
@@ -67,7 +68,7 @@ impl AuthorizationLog {
         kept.push_back(added);
     }
 
-    /// Returns the requests, the first one first.
+    /// Returns the requests, oldest first.
     pub(crate) fn all(&self) -> Vec<LoggedAuthorization> {
         self.0.lock().iter().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! Grade of a client: the rules of a good citizen of the API, and what the requests of a world say about each.
+//! Grade of a client: the rules for good clients of the API, and whether the requests of a world keep them.
 use crate::stand_in::client_history::ClientHistory;
 use crate::stand_in::rule_outcome::RuleOutcome;
 use crate::stand_in::{receiver_rules, request_rules};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 /// Rule about clients.
 pub(crate) struct ClientRule {
-    /// Name, which stays the same.
+    /// Stable name.
     pub(crate) name: &'static str,
-    /// Text that says what a client does, and why.
+    /// Text that says what a good client does, and why.
     pub(crate) text: &'static str,
     pub(crate) judge: fn(&ClientHistory) -> RuleOutcome,
 }
@@ -82,7 +82,7 @@ pub(crate) const RULES: [ClientRule; 12] = [
 pub(crate) struct ClientGrade(Vec<(&'static ClientRule, RuleOutcome)>);
 
 impl ClientGrade {
-    /// Judges a history by the rules with these names, separated by commas; by all without names.
+    /// Judges a history by the rules with these names, separated by commas, or by all rules if `names` is `None`.
     ///
     /// # Errors
     /// Fails if a rule does not exist.
@@ -119,7 +119,7 @@ impl ClientGrade {
         json!({ "holds": !self.0.iter().any(is_broken), "rules": rows })
     }
 
-    /// Returns the grade in the XML of JUnit, which services of continuous integration show.
+    /// Returns the grade as JUnit XML, which continuous integration services display.
     pub(crate) fn junit(&self) -> String {
         let count = |is_counted: fn(&RuleOutcome) -> bool| {
             let verdicts = self.0.iter().map(|(_, verdict)| verdict);
@@ -153,7 +153,7 @@ impl ClientGrade {
     }
 }
 
-/// Returns a text as XML has it.
+/// Escapes a text for XML.
 fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
 }

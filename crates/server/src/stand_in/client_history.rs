@@ -13,7 +13,7 @@ use workgraph_api::request_watch::{AdmittedRequest, RequestFault, RequestWatch, 
 /// History of the clients of a world.
 #[derive(Default)]
 pub(crate) struct ClientHistory {
-    /// Requests, in the order of their ends.
+    /// Requests, in the order in which they ended.
     pub(crate) requests: Vec<LoggedRequest>,
     pub(crate) deliveries: Vec<LoggedDelivery>,
     pub(crate) authorizations: Vec<LoggedAuthorization>,
@@ -22,7 +22,7 @@ pub(crate) struct ClientHistory {
 }
 
 impl ClientHistory {
-    /// Returns the requests with the same token that began after one had ended, in the order of their beginnings.
+    /// Returns the requests with the same token that began after a request had ended, in the order in which they began.
     pub(crate) fn after<'h>(
         &'h self,
         request: &'h LoggedRequest,
@@ -36,12 +36,13 @@ impl ClientHistory {
     }
 }
 
-/// Watch over the requests to a world: notes what they contain and what apps use, and lets each meet its fault.
+/// Watch over the requests to a world: records their unknown names, their bodies and the operations that apps use, and
+/// applies the faults.
 pub(crate) struct WorldWatch {
     pub(crate) faults: Arc<Faults>,
     pub(crate) requests: Arc<RequestLog>,
     pub(crate) notes: Arc<RequestNotes>,
-    /// True if requests with names that nobody knows are refused.
+    /// True if requests with unknown names are refused.
     pub(crate) is_strict: bool,
 }
 

@@ -45,12 +45,12 @@ const ROUTES: [&str; 13] = [
 ];
 /// Maximum size of the body of a control request in bytes.
 const BODY_MAX: usize = 1 << 20;
-/// Maximum size of the body of a request that makes a world: its fixture may have all that an export has.
+/// Maximum size in bytes of the body of a request that creates a world; its fixture may be an exported world.
 const WORLD_BODY_MAX: usize = 16 << 20;
-/// Longest time, and the usual one, after which a request that moves a clock is answered although things still happen.
+/// Maximum and default time after which a request that moves a clock is answered even if acts are still in progress.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// Returns true if a request is one to a control route. The counts of limits are shown by a route of every server.
+/// Returns true if a request is for a control route. A GET of the limits is not: every server has that route.
 pub(crate) fn is_control(request: &Request<ClientBody>) -> bool {
     let first = |rest: &str| {
         rest.split('/')
@@ -88,7 +88,7 @@ pub(crate) async fn respond(
         }
     };
     if let (&Method::POST, Some(name)) = (&head.method, path.strip_prefix("inbox/")) {
-        // A delivery, in the form of any sender.
+        // A delivery may come from any sender, so its headers are not checked like those of a control request.
         let text = |name: &str| head.headers.get(name)?.to_str().ok();
         let (secret, signature) = (text(SECRET_HEADER), text(SIGNATURE_HEADER));
         let now = test_world.clock.now();
@@ -202,7 +202,7 @@ fn missing(what: &str) -> ApiResponse {
     ApiResponse::refusal(RequestRefusal::NotFound, 404, &message)
 }
 
-/// Returns what a world has as a fixture, with the number of what a fixture can't have.
+/// Returns the content of a world as a fixture, with the numbers of objects and properties that the fixture lacks.
 async fn show_fixture(test_world: &TestWorld) -> Result<ApiResponse> {
     let exported = test_world.export().await?;
     let body = json!({ "data": exported.fixture, "left_out": exported.left_out });
@@ -278,12 +278,12 @@ async fn exhaust(test_world: &TestWorld, body: &[u8]) -> Result<Value> {
     exhausted.map_err(|_| anyhow!("token: it is not valid in this world"))
 }
 
-/// Change of a clock: one of the three.
+/// Change of a clock: exactly one of `advance`, `set` and `mode`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClockChange {
     advance: Option<Value>,
-    /// Time after which the request is answered although things still happen.
+    /// Time after which the request is answered even if acts are still in progress.
     max_wait: Option<Value>,
     set: Option<String>,
     mode: Option<String>,
@@ -330,7 +330,7 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiRes
         _ => bail!("one of advance, set and mode is needed"),
     };
     let timeline = Arc::clone(&test_world.timeline);
-    // What has begun goes on, even if nobody waits for it.
+    // The move continues even if nobody waits for it.
     let moving = tokio::spawn(async move { timeline.advance_to(target).await });
     match tokio::time::timeout(max_wait, moving).await {
         Ok(moved) => {
@@ -341,7 +341,7 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiRes
     }
 }
 
-/// Returns the state of a clock with what happened, if that is known.
+/// Returns the state of a clock, with the acts that have happened if the world has settled.
 fn clock_json(test_world: &TestWorld, settled: Option<(Vec<Happened>, Option<NextDue>)>) -> Value {
     let mut shown = json!({
         "now": time_text(test_world.clock.now()),

@@ -5,10 +5,11 @@ use hyper::http::uri::Authority;
 use std::net::{IpAddr, Ipv4Addr};
 use workgraph_auth::SecretDigest;
 
-/// Reason for which a control request is refused.
+/// Reason why a control request is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ControlRefusal {
-    /// The request comes from another machine, or names a host that is not this one: a name of another machine may lead here.
+    /// The request comes from another machine, or its host is not an address of this machine: any name can be made to lead
+    /// here.
     ForeignHost,
     /// The control token is not the one of this stand-in.
     WrongToken,
@@ -19,7 +20,7 @@ pub(crate) enum ControlRefusal {
 }
 
 impl ControlRefusal {
-    /// Returns what is wrong, and what would be right.
+    /// Returns a text that says what is wrong, and what would be right.
     pub(crate) const fn message(self) -> &'static str {
         match self {
             Self::ForeignHost => {
@@ -35,8 +36,8 @@ impl ControlRefusal {
 /// Header with the token that allows control from other machines.
 pub(crate) const CONTROL_TOKEN: &str = "workgraph-control";
 
-/// Address of this machine from which intercepted requests come: anybody whom the interception serves may have sent them, so they
-/// control nothing.
+/// Source address of intercepted requests. Any client of the interception may have sent them, so they can't control the
+/// stand-in.
 pub(crate) const INTERCEPTED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 
 /// Checks that a request may reach a route of the stand-in: it comes from this machine and names it, or has the control token.
@@ -63,7 +64,7 @@ pub(crate) fn check_client(
     }
 }
 
-/// Checks that a request that reached a control route may change something: no page that a browser shows has sent it.
+/// Checks that a control request may change something: it was not sent by a page that a browser shows.
 ///
 /// # Errors
 /// Returns the reason why it may not.

@@ -19,7 +19,7 @@ pub(crate) enum DeliveryFault {
 }
 
 impl DeliveryFault {
-    /// Returns the fault with a name; one that takes a time has none.
+    /// Returns the fault with a name. A fault with a duration has no name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "duplicate" => Self::Duplicate,

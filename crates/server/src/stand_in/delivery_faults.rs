@@ -1,4 +1,4 @@
-//! Faults of deliveries: what a receiver of webhooks may meet, though the service does its part.
+//! Faults of deliveries: problems that a receiver of webhooks may encounter although the service works correctly.
 use crate::stand_in::delivery_fault::DeliveryFault;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::virtual_clock::VirtualClock;
@@ -16,21 +16,21 @@ use workgraph_webhooks::webhook_ports::{
     DeliveryError, DeliveryRequest, TargetReply, WebhookClient,
 };
 
-/// Maximum number of deliveries of a world that are kept back at the same time.
+/// Maximum number of delayed deliveries of a world at the same time.
 const KEPT_MAX: usize = 1_000;
 /// Secret of a stranger.
 const FOREIGN_SECRET: &str = "ffffffffffffffffffffffffffffffff";
-/// Signature that no secret gives.
+/// Signature that no secret produces.
 const BAD_SIGNATURE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Delivery that is kept back.
+/// Delayed delivery.
 struct KeptDelivery {
     request: DeliveryRequest,
-    /// Time at which it is sent; `None` if the next one to its target is awaited.
+    /// Time at which it is sent; `None` if it waits for the next delivery to its target.
     due: Option<SystemTime>,
 }
 
-/// Attempt to deliver events, as the receiver met it.
+/// Attempt to deliver events, with its fault and its answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LoggedDelivery {
     pub(crate) fault: Option<DeliveryFault>,
@@ -50,7 +50,7 @@ pub(crate) struct DeliveryFaults {
 }
 
 impl DeliveryFaults {
-    /// Returns deliveries without faults so far.
+    /// Returns the deliveries of a world, none of which has been made yet.
     pub(crate) fn new(faults: Arc<Faults>, clock: Arc<VirtualClock>) -> Self {
         Self {
             faults,
@@ -61,12 +61,12 @@ impl DeliveryFaults {
         }
     }
 
-    /// Returns the last attempts, the first one first.
+    /// Returns the last attempts, oldest first.
     pub(crate) fn logged(&self) -> Vec<LoggedDelivery> {
         self.logged.lock().iter().cloned().collect()
     }
 
-    /// Sends a request, and logs how the receiver met it.
+    /// Sends a request, and logs its answer with the time that it took.
     async fn post(
         &self,
         client: &dyn WebhookClient,
@@ -87,7 +87,7 @@ impl DeliveryFaults {
         outcome
     }
 
-    /// Returns a client that sends with another one, as the faults allow.
+    /// Returns a client that sends its requests with another one, and applies the faults.
     pub(crate) fn around(
         self: &Arc<Self>,
         client: Arc<dyn WebhookClient>,
@@ -104,7 +104,7 @@ impl DeliveryFaults {
         self.kept.lock().iter().filter_map(|kept| kept.due).min()
     }
 
-    /// Sends the first delivery that is late and due now. Returns false if there is none.
+    /// Sends the first delayed delivery that is due. Returns false if there is none.
     pub(crate) async fn send_due(&self) -> bool {
         let now = self.clock.now();
         let late = self.take(|kept| kept.due.is_some_and(|due| due <= now));
@@ -121,7 +121,7 @@ impl DeliveryFaults {
         Some(kept.remove(at).request)
     }
 
-    /// Keeps a delivery back. It counts as received.
+    /// Delays a delivery, which counts as received.
     fn keep(
         &self,
         request: DeliveryRequest,

@@ -25,7 +25,7 @@ const ERRORS: [&str; 6] = [
     "token_expired",
 ];
 
-/// Error of a request for events whose token is forgotten.
+/// Error of a request for events with a forgotten sync token.
 const SYNC_EXPIRED: &str = "sync_expired";
 
 /// Point at which the connection of a request is cut.
@@ -56,7 +56,7 @@ pub(crate) enum FaultAction {
     Hold,
     /// The connection of the request is cut.
     Cut(Cut),
-    /// The sync token of the request is not known any more.
+    /// The sync token of the request counts as forgotten.
     SyncExpired,
     /// A delivery to a webhook has this fault.
     Delivery(DeliveryFault),
@@ -164,12 +164,12 @@ impl FaultAction {
         )
     }
 
-    /// Returns true if deliveries have the fault, not requests.
+    /// Returns true if the action applies to deliveries instead of requests.
     pub(crate) const fn is_of_deliveries(&self) -> bool {
         matches!(self, Self::Delivery(_))
     }
 
-    /// Performs the action. Returns the fault of the request; `None` if it goes on.
+    /// Performs the action. Returns the fault of the request, or `None` if the request continues.
     pub(crate) async fn perform(self, released: OwnedNotified) -> Option<RequestFault> {
         let error = match self {
             Self::SyncExpired => return Some(RequestFault::SyncTokenForgotten),

@@ -33,9 +33,9 @@ struct FaultMatch {
     token: Option<String>,
     /// Address of a receiver of webhooks.
     target: Option<String>,
-    /// Only the request with this number among those that match, from 1.
+    /// Number, from 1, of the matching request that the fault applies to; it applies to no other.
     nth: Option<u64>,
-    /// Only each request whose number among those that match is a multiple of this.
+    /// The fault applies only to matching requests whose number is a multiple of this.
     every: Option<u64>,
     /// Share of the requests that match, from 0 to 1.
     probability: Option<f64>,
@@ -58,10 +58,10 @@ struct Fault {
     action: FaultAction,
     /// The action as it was sent.
     shown: Value,
-    /// Number of requests that matched, and that met the fault.
+    /// Numbers of requests that matched, and that met the fault.
     matched: u64,
     fired: u64,
-    /// Notified when the requests that the fault holds may go on.
+    /// Notified when the requests that the fault holds may continue.
     released: Arc<Notify>,
     is_released: bool,
 }
@@ -242,10 +242,10 @@ impl Faults {
         }
     }
 
-    /// Returns the action that a request or delivery meets: that of the first fault that fires. It counts for every fault that
-    /// `is_met` says matches it.
+    /// Returns the action that a request or delivery meets: the action of the first fault that fires. The request or
+    /// delivery counts for every fault for which `is_met` returns true.
     fn meet(&self, is_met: impl Fn(&Fault) -> bool) -> Option<(FaultAction, Arc<Notify>)> {
-        // A draw for each request, not for each match, so that one fault more changes nothing for the others.
+        // One random number per request, not per match, so that an additional fault does not affect the others.
         let drawn = u32::from_be_bytes(random(&*self.entropy).ok()?);
         let share = f64::from(drawn) / f64::from(u32::MAX);
         let mut state = self.state.lock();
@@ -294,7 +294,7 @@ impl Fault {
 }
 
 impl Faults {
-    /// Returns the fault of a request; `None` if it goes on.
+    /// Returns the fault of a request, or `None` if the request continues.
     pub(crate) async fn fault_of(&self, request: &AdmittedRequest<'_>) -> Option<RequestFault> {
         let (action, released) = {
             let met = self.meet_request(request)?;

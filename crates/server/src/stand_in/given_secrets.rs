@@ -1,12 +1,12 @@
-//! Tokens and codes that a world has given, by which requests at the root find it.
+//! Tokens and codes that a world has issued, so that requests at the root can be matched to it.
 use parking_lot::Mutex;
 use std::collections::{BTreeSet, VecDeque};
 use workgraph_auth::SecretDigest;
 
-/// Number of the last secrets of a world that are known.
+/// Maximum number of remembered secrets of a world.
 const KNOWN_MAX: usize = 10_000;
 
-/// Digests of the tokens and codes that a world has given.
+/// Digests of the tokens and codes that a world has issued.
 #[derive(Default)]
 pub(crate) struct GivenSecrets(Mutex<Known>);
 
@@ -22,7 +22,7 @@ fn digest(secret: &str) -> [u8; 32] {
 }
 
 impl GivenSecrets {
-    /// Adds a secret; the one that was given first is forgotten if there are too many.
+    /// Adds a secret. If there are too many, forgets the oldest one.
     pub(crate) fn add(&self, secret: &str) {
         let mut known = self.0.lock();
         let digest = digest(secret);
@@ -37,7 +37,7 @@ impl GivenSecrets {
         }
     }
 
-    /// Returns true if the secret was given.
+    /// Returns true if the world issued the secret, and has not forgotten it.
     pub(crate) fn contains(&self, secret: &str) -> bool {
         self.0.lock().digests.contains(&digest(secret))
     }

@@ -1,4 +1,4 @@
-//! The inboxes of a world: receivers of webhooks, for tests that have none of their own.
+//! The inboxes of a world: receivers of webhooks, for tests without their own receivers.
 use crate::stand_in::timeline::time_text;
 use anyhow::{Result, bail};
 use parking_lot::Mutex;
@@ -74,7 +74,7 @@ impl Inboxes {
         ApiResponse::json(status, b"{}".to_vec())
     }
 
-    /// Sets what an inbox answers to its next deliveries.
+    /// Sets the answer of an inbox to its next deliveries.
     ///
     /// # Errors
     /// Names the field that is wrong.
@@ -91,7 +91,7 @@ impl Inboxes {
         Ok(())
     }
 
-    /// Returns what all inboxes received, by their names.
+    /// Returns the content of all inboxes, by name.
     pub(crate) fn all(&self) -> Value {
         let names: Vec<String> = self.0.lock().keys().cloned().collect();
         let all = names.into_iter().map(|name| {
@@ -101,7 +101,7 @@ impl Inboxes {
         Value::Object(all.collect())
     }
 
-    /// Returns what an inbox received.
+    /// Returns the content of an inbox.
     pub(crate) fn json(&self, name: &str) -> Value {
         let inboxes = self.0.lock();
         match inboxes.get(name) {

@@ -29,7 +29,7 @@ const PORT: &str = ":443";
 /// First byte of a connection with TLS.
 const TLS_HANDSHAKE: u8 = 0x16;
 
-/// Interception that goes on until it is dropped.
+/// Interception that continues until it is dropped.
 pub(crate) struct Interception {
     /// Address of the proxy.
     pub(crate) address: SocketAddr,
@@ -75,20 +75,20 @@ impl Drop for Interception {
     }
 }
 
-/// Way of connections to the stand-in.
+/// Route of intercepted connections to the stand-in.
 struct Route {
     hosts: Arc<[String]>,
     tls: TlsAcceptor,
     /// Address of the stand-in.
     target: SocketAddr,
-    /// Address of this machine from which it is reached; `None` for any.
+    /// Source address of the connections to it; `None` for any.
     source: Option<SocketAddr>,
 }
 
-/// Begins to lead requests for these hosts to the stand-in.
+/// Starts to route requests for these hosts to the stand-in.
 ///
 /// # Errors
-/// Fails if a host is no name, the address is in use, or the certificate can't be written.
+/// Fails if a host is not a valid name, the address is in use, or the certificate can't be written.
 pub(crate) async fn intercept(
     hosts: Arc<[String]>,
     listen: SocketAddr,
@@ -166,7 +166,7 @@ async fn accept(listener: TcpListener, route: Arc<Route>) {
 }
 
 impl Route {
-    /// Leads a connection to the stand-in: one to a proxy, or one that begins with TLS.
+    /// Routes a connection to the stand-in: a request to the proxy, or a connection that begins with TLS.
     async fn lead(&self, mut client: TcpStream) -> io::Result<()> {
         let mut first = [0];
         timeout(BEGIN_WITHIN, client.peek(&mut first)).await??;
@@ -212,7 +212,7 @@ impl Route {
     }
 }
 
-/// Returns the reply of a proxy that refuses.
+/// Returns the reply of a proxy that refuses a request.
 fn reply(status: &str, text: &str) -> String {
     let length = text.len() + 1;
     format!(

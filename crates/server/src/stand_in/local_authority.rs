@@ -1,5 +1,5 @@
-//! A certificate authority for one run of a stand-in. Its key is in memory alone and ends with the process, so a certificate
-//! that somebody trusts by accident is good for nothing later.
+//! A certificate authority for one run of a stand-in. Its key exists only in memory and ends with the process, so a
+//! certificate that somebody trusts by accident is harmless later.
 use anyhow::{Context, Result};
 use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
@@ -13,12 +13,12 @@ use tokio_rustls::rustls::server::ResolvesServerCertUsingSni;
 use tokio_rustls::rustls::sign::CertifiedKey;
 use workgraph_core::model::time::Date;
 
-/// Number of days for which certificates are good; some systems accept no more than 825.
+/// Number of days for which certificates are valid; some systems accept no more than 825.
 const DAYS: i32 = 90;
 /// Protocol that intercepted clients get.
 const ALPN: &[u8] = b"http/1.1";
 
-/// Authority and the certificates that it gives.
+/// Authority that issues certificates.
 pub(crate) struct LocalAuthority {
     issuer: Issuer<'static, KeyPair>,
     /// Certificate of the authority, for clients to trust.
@@ -26,7 +26,7 @@ pub(crate) struct LocalAuthority {
     today: Date,
 }
 
-/// Sets the days for which a certificate is good: from yesterday, since clocks differ.
+/// Sets the period in which a certificate is valid. It starts yesterday, since clocks differ.
 fn set_days(certificate: &mut CertificateParams, today: Date) -> Result<()> {
     let day = |days: i32| {
         let (year, month, day) = today.add_days(days)?.year_month_day();
@@ -42,7 +42,7 @@ fn set_days(certificate: &mut CertificateParams, today: Date) -> Result<()> {
 }
 
 impl LocalAuthority {
-    /// Makes an authority with a new key.
+    /// Creates an authority with a new key.
     ///
     /// # Errors
     /// Fails without random bytes.
@@ -65,7 +65,7 @@ impl LocalAuthority {
     /// Returns the settings of a TLS server that has a certificate for each of these hosts.
     ///
     /// # Errors
-    /// Fails if a host is no name.
+    /// Fails if a host is not a valid name.
     pub(crate) fn server_config(&self, hosts: &[String]) -> Result<ServerConfig> {
         let provider = Arc::new(ring::default_provider());
         let mut certificates = ResolvesServerCertUsingSni::new();

@@ -1,5 +1,6 @@
-//! The stand-in: a server for tests of integrations. Its time moves when a test says so, and it has as many worlds as its tests
-//! make. The code that answers requests is that of every server; only time, randomness and what a test asks for differ.
+//! The stand-in: a server for tests of integrations. Its time moves when a test says so, and it has as many worlds as its
+//! tests create. It answers requests with the same code as every server; only time, randomness and the interventions of
+//! tests differ.
 mod authorization_log;
 mod client_grade;
 mod client_history;

@@ -1,4 +1,4 @@
-//! Grants without a browser: a test decides for a user what the sign-in and consent pages would ask.
+//! Grants without a browser: a test makes the decisions that the sign-in and consent pages would ask a user for.
 use crate::admin::bootstrap_file::{AppEntry, Bootstrap};
 use crate::stand_in::oauth_traffic::note_code;
 use crate::stand_in::seeded_entropy::in_stream;
@@ -19,11 +19,11 @@ const TOKEN: &str = "/-/oauth_token";
 /// State of the authorization requests that the stand-in makes itself.
 const STATE: &str = "without-a-browser";
 
-/// Grant as a request asks for it: with `authorize` the decision about an authorization request, otherwise tokens for an app.
+/// Grant in a request: with `authorize`, the decision about an authorization request, otherwise tokens for an app.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SentGrant {
-    /// Address to which the app sends the browser, or its query.
+    /// Address that the app sends the browser to, or its query.
     authorize: Option<String>,
     /// Name or client id of the app.
     app: Option<String>,
@@ -36,16 +36,16 @@ struct SentGrant {
     decision: Option<String>,
 }
 
-/// App for which tokens are asked.
+/// App that tokens are requested for.
 struct GrantedApp {
     client_id: String,
     secret: String,
     redirect: String,
-    /// Scopes that it may ask for; empty if they are not known.
+    /// Scopes that it may ask for; empty if they are unknown, or the app has full permissions.
     scopes: String,
 }
 
-/// Carries out a grant. Its random bytes are a stream of their own, so that it changes nothing that other requests draw.
+/// Carries out a grant. Its random bytes come from a separate stream, so that it does not change those of other requests.
 ///
 /// # Errors
 /// Says which field is wrong, or why the authorization server refused.
@@ -88,7 +88,7 @@ pub(super) async fn grant(test_world: &TestWorld, body: &[u8]) -> Result<Value> 
     Ok(tokens)
 }
 
-/// Returns the user that a text names: of those with whom the world began, or by gid or address.
+/// Returns the user that a text names: a user that the world began with, or any user by gid or address.
 async fn find_user(test_world: &TestWorld, text: Option<&str>) -> Result<Gid> {
     let first = test_world.bootstrap.as_ref().map(|boot| &*boot.users);
     let mut users = first.unwrap_or_default().iter();
@@ -110,7 +110,7 @@ async fn find_user(test_world: &TestWorld, text: Option<&str>) -> Result<Gid> {
     gid.with_context(|| format!("user: nobody here has the gid, address or name `{text}`"))
 }
 
-/// Returns the app of a grant, with its secret if the world was made with it.
+/// Returns the app of a grant. The request must contain its secret, unless the world began with the app.
 fn find_app(test_world: &TestWorld, sent: &SentGrant) -> Result<GrantedApp> {
     let named = sent.app.as_deref();
     let named = named.context("one of app and authorize is needed")?;
@@ -128,7 +128,7 @@ fn find_app(test_world: &TestWorld, sent: &SentGrant) -> Result<GrantedApp> {
         secret: secret.or_else(|| of_known(|app| &app.client_secret)).with_context(|| {
             format!("client_secret: the world was not made with the app `{named}`, so its secret is needed")
         })?,
-        // Who has full permissions can't list scopes.
+        // An app with full permissions can't list scopes.
         scopes: known
             .filter(|app| !app.full_permissions)
             .map(|app| app.scopes.clone())
@@ -161,7 +161,7 @@ fn encoded(pairs: &[(&str, &str)]) -> String {
     pairs.collect::<Vec<_>>().join("&")
 }
 
-/// Decides about an authorization request for a user; returns the address to which a browser would be sent.
+/// Decides about an authorization request for a user. Returns the address that a browser would be redirected to.
 async fn decide(
     test_world: &TestWorld,
     user: Gid,

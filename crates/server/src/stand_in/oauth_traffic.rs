@@ -1,4 +1,4 @@
-//! Requests to the authorization server of a world that name it by what they contain, and what it gives in reply.
+//! Requests to the authorization server whose content identifies their world, and the tokens and codes in its replies.
 use crate::http::request_body::ClientBody;
 use crate::http::response_body::ResponseBody;
 use crate::stand_in::given_secrets::GivenSecrets;
@@ -13,14 +13,14 @@ use workgraph_wire::query_params::QueryParams;
 
 /// Beginning of the paths of the authorization server.
 const ENDPOINTS: &str = "/-/oauth_";
-/// Fields of a form that a world has given.
+/// Fields of a form whose values a world has issued.
 const GIVEN: [&str; 3] = ["refresh_token", "code", "token"];
-/// Fields of a reply of the token endpoint that requests may show later.
+/// Fields of a token endpoint's reply whose values later requests may contain.
 const TOKENS: [&str; 2] = ["access_token", "refresh_token"];
 /// Time within which a form has to arrive.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Parts of a request to the authorization server that name its world.
+/// Parts of a request to the authorization server that identify its world.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct WorldHints {
     /// Token or code.
@@ -28,7 +28,8 @@ pub(crate) struct WorldHints {
     pub(crate) client_id: Option<String>,
 }
 
-/// Reads what a request to the authorization server says of its world; the form of a post is read for that, and put back.
+/// Reads the parts of a request to the authorization server that identify its world. To do so, reads the form of a POST, and
+/// puts it back.
 pub(crate) async fn hints(request: &mut Request<ClientBody>) -> WorldHints {
     if !request.uri().path().starts_with(ENDPOINTS) {
         return WorldHints::default();
@@ -62,7 +63,7 @@ async fn read(body: &mut ClientBody) -> Bytes {
             }
         }
     };
-    // What has arrived by then is what the authorization server judges.
+    // The authorization server judges only the bytes that have arrived by then.
     let _late = tokio::time::timeout(PATIENCE, reading).await;
     whole.freeze()
 }

@@ -5,9 +5,9 @@ use crate::stand_in::rule_outcome::RuleOutcome;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Time within which a delivery is answered.
+/// Time within which a receiver must answer a delivery.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Scopes that a sign-in needs, and no operation.
+/// Scopes that only a sign-in needs, and no operation.
 const OF_SIGN_IN: [&str; 3] = ["openid", "email", "profile"];
 /// Scope of an app with full permissions.
 const FULL: &str = "default";

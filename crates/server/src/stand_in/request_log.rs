@@ -92,7 +92,7 @@ impl LoggedRequest {
         }
     }
 
-    /// Takes from the body of the reply what a client needs for its next request.
+    /// Takes the page token and the sync token from the body of the reply, which a client needs for its next request.
     pub(crate) fn read_reply(&mut self, body: &[u8]) {
         let is_list = self.method == "GET" && !self.operation.is_empty();
         if !is_list || body.is_empty() {
@@ -104,7 +104,7 @@ impl LoggedRequest {
         self.sync = text("/sync");
     }
 
-    /// Takes what was noted while the request was under way, and its reply. Bodies that are too large are left out.
+    /// Stores the notes that were taken during the request, and its reply. Bodies that are too large are left out.
     pub(crate) fn keep(&mut self, note: RequestNote, reply: &[u8]) {
         self.unknown = note.unknown;
         let request = note.body.filter(|_| reply.len() <= REPLY_MAX);
@@ -151,7 +151,7 @@ impl LoggedRequest {
     }
 }
 
-/// Fields that requests must have; one that is left out allows every value.
+/// Values that requests must have; a missing field allows every value.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RequestPattern {
@@ -160,7 +160,7 @@ pub(crate) struct RequestPattern {
     /// Path without the query.
     path: Option<String>,
     status: Option<u16>,
-    /// True for those with names that nobody knows.
+    /// True if requests must have unknown names, false if they must have none.
     has_unknown: Option<bool>,
     /// Number of requests that must match, exactly, at least, or at most.
     count: Option<usize>,
@@ -249,7 +249,7 @@ pub(crate) struct RequestLog(Mutex<Log>);
 struct Log {
     last: u64,
     requests: VecDeque<LoggedRequest>,
-    /// Number of bytes of all bodies, and of the first requests that have none any more.
+    /// Number of bytes of all bodies, and number of the oldest requests, whose bodies were dropped.
     body_bytes: usize,
     without_bodies: usize,
     /// Operations that were admitted, by app.
@@ -263,7 +263,7 @@ impl Log {
         self.without_bodies = self.without_bodies.saturating_sub(1);
     }
 
-    /// Forgets the bodies of the first requests until those that are left have room.
+    /// Drops the bodies of the oldest requests until the other bodies fit.
     fn make_room(&mut self) {
         while self.body_bytes > BODIES_MAX
             && let Some(request) = self.requests.get_mut(self.without_bodies)
@@ -302,20 +302,21 @@ impl RequestLog {
         log.used.entry(app).or_default().insert(operation);
     }
 
-    /// Returns the requests, the first one first, and the operations that apps were admitted to.
+    /// Returns the requests, oldest first, and the operations that apps were admitted to.
     pub(crate) fn all(&self) -> (Vec<LoggedRequest>, BTreeMap<u64, BTreeSet<&'static str>>) {
         let log = self.0.lock();
         (log.requests.iter().cloned().collect(), log.used.clone())
     }
 
-    /// Returns the requests that match, the first one first.
+    /// Returns the requests that match, oldest first.
     pub(crate) fn json(&self, pattern: &RequestPattern) -> Value {
         let log = self.0.lock();
         let matching = log.requests.iter().filter(|one| pattern.misses(one) == 0);
         matching.map(LoggedRequest::json).collect()
     }
 
-    /// Returns whether as many requests match as a pattern says; if not, with the requests that differ in one field.
+    /// Returns whether the number of matching requests is as the pattern demands; if not, adds the requests that differ in
+    /// one field.
     pub(crate) fn verify(&self, pattern: &RequestPattern) -> Value {
         let log = self.0.lock();
         let with = |misses| {

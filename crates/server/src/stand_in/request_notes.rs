@@ -1,4 +1,4 @@
-//! Notes on a request before it is logged: the names that no operation knows, and its body.
+//! Notes on a request before it is logged: its unknown names, and its body.
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use workgraph_api::request_watch::UnknownInput;
@@ -20,7 +20,7 @@ pub(crate) struct RequestNote {
     pub(crate) body: Option<Vec<u8>>,
 }
 
-/// Notes on requests that are under way, by request id.
+/// Notes on requests in progress, by request id.
 #[derive(Default)]
 pub(crate) struct RequestNotes(Mutex<BTreeMap<String, RequestNote>>);
 
@@ -33,7 +33,7 @@ impl RequestNotes {
         change(notes.entry(request_id).or_default());
     }
 
-    /// Adds names that nobody knows.
+    /// Adds unknown names.
     pub(crate) fn add_unknown(&self, request_id: String, unknown: &[UnknownInput]) {
         self.change(request_id, |note| {
             let room = UNKNOWN_MAX.saturating_sub(note.unknown.len());
@@ -49,13 +49,13 @@ impl RequestNotes {
         });
     }
 
-    /// Returns what is known of a request, and forgets it.
+    /// Removes and returns the notes on a request.
     pub(crate) fn take(&self, request_id: &str) -> RequestNote {
         self.0.lock().remove(request_id).unwrap_or_default()
     }
 }
 
-/// Returns the message with which a request is refused for a name that nobody knows.
+/// Returns the message that refuses a request with unknown names; `None` if there are none.
 pub(crate) fn refusal(unknown: &[UnknownInput]) -> Option<String> {
     let first = unknown.first()?;
     let mut message = format!(
@@ -68,7 +68,7 @@ pub(crate) fn refusal(unknown: &[UnknownInput]) -> Option<String> {
     Some(message)
 }
 
-/// Returns an unknown name as tests see it.
+/// Returns the text that describes an unknown name to tests.
 fn described(unknown: &UnknownInput) -> String {
     let name = format!("{}: {}", unknown.part, unknown.name);
     match meant(unknown) {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 /// Parameter with the page token of a list.
 const OFFSET: &str = "offset";
 
-/// Returns how a request is called in a verdict.
+/// Returns the text that names a request in a verdict.
 fn named(request: &LoggedRequest) -> String {
     let number = request.number;
     format!("request {number}, {} {}", request.method, request.path)
@@ -28,7 +28,7 @@ fn waits(history: &ClientHistory) -> impl Iterator<Item = (&LoggedRequest, Syste
     })
 }
 
-/// Returns `Broken` with the first of the texts, `Holds` without one, or `Skipped` if nothing was judged.
+/// Returns `Broken` with the first text. If there is none, returns `Holds`, or `Skipped` if nothing was judged.
 fn verdict(
     was_judged: bool,
     mut broken: impl Iterator<Item = String>,

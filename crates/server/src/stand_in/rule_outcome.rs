@@ -4,8 +4,8 @@
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum RuleOutcome {
     Holds,
-    /// The client did this, in place of what it should.
+    /// The client broke the rule; the text says how.
     Broken(String),
-    /// The rule could not be judged: this would have to happen.
+    /// The rule could not be judged; the text says what would have to happen first.
     Skipped(&'static str),
 }

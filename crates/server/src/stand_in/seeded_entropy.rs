@@ -1,7 +1,7 @@
-//! Random bytes that follow from a seed, so that a run can be repeated.
+//! Random bytes that are derived from a seed, so that a run can be repeated.
 //!
-//! Each request, job and delivery has a stream of its own: one draw more in one changes nothing in another. Bytes drawn outside
-//! of them are a stream, too.
+//! Each request, job and delivery has its own stream, so that an additional draw in one does not affect another. Bytes drawn
+//! outside of them form one more stream.
 use crate::log::request_scope::current_request;
 use parking_lot::Mutex;
 use ring::hmac;
@@ -9,11 +9,11 @@ use std::collections::{HashMap, VecDeque};
 use workgraph_api::Entropy;
 use workgraph_api::ports::EntropyUnavailable;
 
-/// Number of the last streams whose positions are kept: more than requests run at once, so that no stream begins again.
+/// Number of streams whose positions are kept. It exceeds the number of concurrent requests, so that no stream starts over.
 const STREAMS_KEPT: usize = 4_096;
 
 tokio::task_local! {
-    /// Stream of the work that the task does, if that is not the answer to its request.
+    /// Stream of the task's work, unless that work is the answer to its request.
     static STREAM: String;
 }
 
@@ -23,7 +23,7 @@ pub(crate) async fn in_stream<F: Future>(name: String, future: F) -> F::Output {
 }
 
 /// Returns the name of the caller's stream; empty outside of requests, jobs and deliveries. The effects of a control request
-/// have a stream of their own.
+/// have their own stream.
 fn current_stream() -> String {
     let named = STREAM.try_with(String::clone).ok();
     named
@@ -42,7 +42,7 @@ pub(crate) struct SeededEntropy {
 struct StreamPositions {
     /// Number of blocks drawn from each stream.
     drawn: HashMap<String, u64>,
-    /// Streams in the order in which they began.
+    /// Streams, oldest first.
     begun: VecDeque<String>,
 }
 
@@ -58,7 +58,7 @@ impl StreamPositions {
         {
             self.drawn.remove(&first);
         }
-        // The stream outside of requests never begins again.
+        // The stream outside of requests never starts over.
         if !stream.is_empty() {
             self.begun.push_back(stream.to_owned());
         }
@@ -68,7 +68,7 @@ impl StreamPositions {
 }
 
 impl SeededEntropy {
-    /// Returns the source of a seed.
+    /// Returns the source with a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             key: hmac::Key::new(hmac::HMAC_SHA256, &seed.to_be_bytes()),

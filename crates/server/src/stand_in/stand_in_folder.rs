@@ -1,4 +1,4 @@
-//! The beginning of a stand-in: its folder, its seed and its time.
+//! Start of a stand-in: its folder, its seed and its time.
 use crate::adapters::data_dir::{create_data_dir, write_private};
 use crate::adapters::system_clock::{SystemEntropy, WallClock, random};
 use crate::stand_in::test_world::TestSources;
@@ -86,7 +86,7 @@ fn lock(mark: &Path) -> Result<File> {
     }
 }
 
-/// Raises the number of files that this process may have open as far as the system lets it: each world has one.
+/// Raises the limit of open files of this process as far as the system allows, since each world has one open.
 ///
 /// # Errors
 /// Fails if the system refuses.
@@ -131,7 +131,7 @@ pub(crate) fn banner(sources: &TestSources, root: &str) -> String {
     )
 }
 
-/// Returns a time without the part of a second.
+/// Returns a time without its fraction of a second.
 fn whole_second(time: SystemTime) -> SystemTime {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     UNIX_EPOCH + Duration::from_secs(since.as_secs())

@@ -1,4 +1,5 @@
-//! The page of a stand-in: its worlds, and of one of them the clock, faults, inboxes, requests and the grade of its clients.
+//! The page of a stand-in: its worlds, and for one of them the clock, faults, inboxes, requests and the grade of its
+//! clients.
 use maud::{DOCTYPE, Markup, html};
 use serde_json::Value;
 use workgraph_api::ApiResponse;
@@ -10,7 +11,7 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; base-uri 'none'";
 /// Number of the last requests and deliveries that are shown.
 const SHOWN: usize = 50;
-/// Periods by which a button moves the clock.
+/// Periods of the buttons that move the clock.
 const PERIODS: [&str; 4] = ["1m", "1h", "1d", "7d"];
 
 /// State of a world, as the control routes show it.
@@ -251,7 +252,7 @@ impl ShownWorld {
     }
 }
 
-/// Returns how many events a delivery has, and what they say.
+/// Returns a summary of a delivery: the types and actions of its events, or `heartbeat`.
 fn events(delivery: &Value) -> String {
     let events = delivery.get("events").map(rows).unwrap_or_default();
     let named = events.iter().map(|event| {

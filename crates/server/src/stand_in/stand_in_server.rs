@@ -1,4 +1,4 @@
-//! The handler of the requests of a stand-in: finds the world of each one, and what a test asked to happen to it.
+//! Handler of a stand-in's requests: finds the world of each request, and the faults that a test asked for.
 use crate::http::connection_context::{ConnectionContext, token_text};
 use crate::http::own_address::{AtTheRoot, BASE};
 use crate::http::request_body::ClientBody;
@@ -89,8 +89,8 @@ impl StandIn {
         }
     }
 
-    /// Returns the world of a request, by its path or its token, and the connection as a request to that world sees it. Removes the
-    /// path of the world from that of the request.
+    /// Returns the world of a request, by its path or its token, and the connection as a request to that world sees it.
+    /// Removes the world's path from the path of the request.
     async fn enter(
         &self,
         peer: &Arc<ConnectionContext>,
@@ -127,7 +127,7 @@ impl StandIn {
     }
 }
 
-/// Returns a request as the log of its world has it, without its outcome.
+/// Returns the log entry of a request, without its outcome.
 fn logged_request(test_world: &TestWorld, request: &Request<ClientBody>) -> LoggedRequest {
     let (method, path) = (request.method().as_str(), request.uri().path());
     let sent = request
@@ -157,7 +157,7 @@ fn bearer_token(request: &Request<ClientBody>) -> Option<&str> {
     token_text(header)
 }
 
-/// Absence of the world that a path names.
+/// Error of a path that names a world that does not exist.
 struct NoWorld;
 
 /// Returns the number of the world in a path, and the path in that world with the query.

@@ -43,12 +43,12 @@ pub(crate) struct TestSources {
     entropy: Arc<SeededEntropy>,
     faults: Arc<Faults>,
     deliveries: Arc<DeliveryFaults>,
-    /// True if requests with names that nobody knows are refused.
+    /// True if requests with unknown names are refused.
     pub(crate) is_strict: bool,
 }
 
 impl TestSources {
-    /// Returns the sources of a world: a clock that stands at a time, and the random bytes of a seed.
+    /// Returns the sources of a world: a frozen clock that shows `now`, and random bytes derived from a seed.
     pub(crate) fn new(machine: &Arc<WallClock>, seed: u64, now: SystemTime) -> Self {
         let clock = Arc::new(VirtualClock::new(Arc::clone(machine), now));
         let entropy = Arc::new(SeededEntropy::new(seed));
@@ -63,7 +63,7 @@ impl TestSources {
         }
     }
 
-    /// Sets whether requests with names that nobody knows are refused.
+    /// Sets whether requests with unknown names are refused.
     pub(crate) fn strict(mut self, is_strict: bool) -> Self {
         self.is_strict = is_strict;
         self
@@ -89,7 +89,7 @@ pub(crate) struct WorldOrigin {
     pub(crate) id: String,
     /// Name that the test gave it.
     pub(crate) name: Option<String>,
-    /// Address with which its links begin: that of the server, and the path of the world.
+    /// Address that its links begin with: the server's address, and the world's path.
     pub(crate) root: String,
     /// Path of the world; empty at the root.
     pub(crate) path: String,
@@ -109,7 +109,7 @@ impl WorldOrigin {
     }
 }
 
-/// World of a stand-in, with what a test may do to it.
+/// World of a stand-in, with everything that a test can do to it.
 pub(crate) struct TestWorld {
     pub(crate) origin: WorldOrigin,
     pub(crate) seed: u64,
@@ -125,23 +125,23 @@ pub(crate) struct TestWorld {
     pub(crate) authorizations: AuthorizationLog,
     pub(super) deliveries: Arc<DeliveryFaults>,
     pub(crate) inboxes: Inboxes,
-    /// Plan by which the world can begin again; `None` at the root.
+    /// Plan to reset the world with; `None` at the root.
     pub(super) plan: Option<Arc<WorldPlan>>,
-    /// Way in which the database was copied; `None` at the root.
+    /// Method that the database was copied with; `None` at the root.
     pub(super) copied: Option<CopyMethod>,
     pub(super) bootstrap: Option<Bootstrap>,
     /// Number of grants that the test has asked for.
     pub(super) grants: AtomicU64,
     /// Tokens and codes of these grants, and of the authorization server.
     pub(crate) given: GivenSecrets,
-    /// The store and what depends on it, which live as long as the world.
+    /// The store and everything that depends on it. They live as long as the world.
     _resources: Arc<ServerResources>,
-    /// Task that lets things happen in the world.
+    /// Task that carries out acts when they are due.
     following: JoinHandle<()>,
 }
 
 impl TestWorld {
-    /// Begins the life of a world that is prepared: from now on things happen in it when they are due.
+    /// Starts a prepared world: from now on, acts happen in it when they are due.
     ///
     /// # Errors
     /// Fails if the store or the key that signs id_tokens can't be used.
@@ -209,7 +209,7 @@ impl TestWorld {
         apps.any(|app| app.client_id == client_id)
     }
 
-    /// Returns true if a token or a code was given by this world.
+    /// Returns true if this world issued a token or a code.
     pub(crate) fn gave(&self, token: &str) -> bool {
         let first = self
             .bootstrap
@@ -223,18 +223,18 @@ impl TestWorld {
             || self.given.contains(token)
     }
 
-    /// Exports what the world has now as a fixture.
+    /// Exports the current content of the world as a fixture.
     ///
     /// # Errors
-    /// Fails if the world can't be read, or has more than a fixture can have.
+    /// Fails if the world can't be read, or has too much content for a fixture.
     pub(crate) async fn export(&self) -> Result<ExportedWorld> {
-        // Nothing is half done in the fixture.
+        // Due acts are completed first, so that nothing in the fixture is half done.
         self.timeline.settle().await?;
         let apps = self.bootstrap.as_ref().map(|boot| &*boot.apps);
         export_fixture(&self.service, apps.unwrap_or_default()).await
     }
 
-    /// Returns what the clients of the world did.
+    /// Returns the history of the world's clients.
     pub(crate) fn history(&self) -> ClientHistory {
         let (requests, used) = self.requests.all();
         ClientHistory {
@@ -245,7 +245,7 @@ impl TestWorld {
         }
     }
 
-    /// Returns what a test needs to use the world.
+    /// Returns the record of the world, with everything that a test needs to use it.
     pub(crate) fn json(&self) -> Value {
         let mut shown = json!({
             "id": self.origin.id,

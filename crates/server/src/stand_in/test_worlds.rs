@@ -30,13 +30,13 @@ use workgraph_api::Clock;
 use workgraph_auth::SecretDigest;
 use workgraph_core::Gid;
 
-/// Path below which each world has its addresses.
+/// Prefix of the paths of all worlds but the root.
 pub(crate) const WORLDS: &str = "/w/";
-/// Stream of random bytes from which a world is made.
+/// Stream of random bytes for the creation of a world.
 const BEGINNING: &str = "beginning";
-/// Seed of the worlds that others are copied from.
+/// Seed of the template worlds, which other worlds are copied from.
 const TEMPLATE_SEED: u64 = 0;
-/// Maximum number of such worlds that are kept.
+/// Maximum number of template worlds that are kept.
 const TEMPLATES_MAX: usize = 16;
 /// Maximum number of worlds at the same time: each has an open file, and some memory.
 const WORLDS_MAX: usize = 5_000;
@@ -48,7 +48,7 @@ const NODE_CACHE_BYTES: usize = 4 << 20;
 /// Worlds of a stand-in.
 pub(crate) struct TestWorlds {
     pub(crate) process: Arc<Process>,
-    /// Settings of the server, from which those of each world are made.
+    /// Settings of the server; the settings of each world are based on them.
     config: Config,
     /// Digest of the token that allows control from other machines.
     pub(crate) control_token: Option<SecretDigest>,
@@ -60,9 +60,9 @@ pub(crate) struct TestWorlds {
     /// Hosts whose requests are intercepted.
     https_hosts: Arc<[String]>,
     worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
-    /// Folders of worlds that were only begun, which others are copied from, by content and time.
+    /// Folders of template worlds, which others are copied from, by content and time.
     templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
-    /// Worlds whose stores are open, by number; the one that was used last comes last.
+    /// Worlds whose stores are open, by number; the most recently used one is last.
     recent: Mutex<VecDeque<u64>>,
     last: AtomicU64,
     last_folder: AtomicU64,
@@ -161,9 +161,9 @@ impl TestWorlds {
             WorldContent::CopyOf(id) => {
                 let source = self.find(id);
                 let source = source.with_context(|| format!("from: there is no world `{id}`"))?;
-                // Nothing is half done in the copy.
+                // Due acts are completed first, so that nothing in the copy is half done.
                 source.timeline.settle().await?;
-                // The world can begin again when its source has changed, or is gone.
+                // The content is kept, so that the world can be reset after its source has changed or is gone.
                 let kept = self.folder.join(format!("w{number}-begin"));
                 let storage = Arc::clone(&source.world.storage);
                 let copied = CopySource::open(source.origin.folder.clone(), storage);
@@ -192,10 +192,11 @@ impl TestWorlds {
         begun
     }
 
-    /// Replaces a world by one that is as it was when it began, with the same tokens. Returns `None` if no such world was made.
+    /// Replaces a world with a new one in its initial state, with the same tokens. Returns `None` if the world does not
+    /// exist.
     ///
     /// # Errors
-    /// Fails if the world can't be made again; then the former one stays.
+    /// Fails if the new world can't be created; the former one then remains.
     pub(crate) async fn reset(&self, id: &str) -> Result<Option<Arc<TestWorld>>> {
         let Some(former) = self.find(id) else {
             return Ok(None);
@@ -208,7 +209,7 @@ impl TestWorlds {
         Ok(Some(made))
     }
 
-    /// Begins a world as it is planned, in place of the one with its number, if that exists.
+    /// Starts a world by its plan. It replaces the world with its number, if there is one.
     async fn begin(&self, plan: Arc<WorldPlan>) -> Result<Arc<TestWorld>> {
         let number = plan.number;
         let path = format!("{WORLDS}{number}");
@@ -278,8 +279,8 @@ impl TestWorlds {
         }
     }
 
-    /// Copies a world of a content that begins at a time; it is created if it does not exist. Its random bytes do not depend on
-    /// the seed of the server, so the demo is the same in all worlds that begin at the same time.
+    /// Copies the template world with this content and start time, which is created if it does not exist. Its random bytes
+    /// do not depend on the seed of the server, so the demo is the same in all worlds that begin at the same time.
     async fn copy_template(
         &self,
         config: &Config,
@@ -311,7 +312,7 @@ impl TestWorlds {
             ..Opening::default()
         };
         let root = &self.root_world.origin.root;
-        // Closed at its end, so that the database has everything and is never written from now on.
+        // The store is closed at the end of this block, so that the database is complete, and never written again.
         let made = async {
             let (resources, limits) = open_store(&config, opening, &sources).await?;
             let objects = content.first_objects();
@@ -322,7 +323,7 @@ impl TestWorlds {
             std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
             return Err(error);
         }
-        // Nobody removes it before it is copied.
+        // The lock is still held, so nobody removes the folder before it is copied.
         let copied = copy(&folder).await;
         templates.insert(key, folder);
         copied
@@ -384,8 +385,8 @@ impl TestWorlds {
     }
 }
 
-/// Removes the folder of a world. Requests and work that have not ended still use the store: what they write by its path must
-/// not come into the folder while that is removed.
+/// Removes the folder of a world. Unfinished requests and work still use the store; the files that they write by its path
+/// must not end up in the folder while it is being removed.
 fn remove_folder(folder: &Path) -> Result<()> {
     let moved = folder.with_extension("deleted");
     let named = || folder.display().to_string();

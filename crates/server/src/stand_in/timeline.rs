@@ -1,7 +1,7 @@
 //! Timeline of a test world: jobs, deliveries of webhooks, and signatures of the audit log, as its clock moves.
 //!
-//! Nothing is polled: the next thing that is due follows from the state of the world. What is only evaluated when somebody
-//! asks, such as the end of a token or the count of a limit, does not happen and is no part of the timeline.
+//! Nothing is polled: the next due act follows from the state of the world. Values that are only computed when somebody
+//! asks, such as the expiry of a token or the count of a limit, are not acts, and not part of the timeline.
 use crate::http::world::World;
 use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::seeded_entropy::in_stream;
@@ -24,9 +24,9 @@ use workgraph_core::model::time::Time;
 const ACTS_MAX: usize = 10_000;
 /// Interval between full hours, at which new rows of the audit log are signed.
 const HOUR: Duration = Duration::from_secs(3600);
-/// Interval at which a timeline with that defect looks.
+/// Interval between the checks of a timeline with the defect [`TimelineDefect::Polled`].
 const TICK: Duration = Duration::from_secs(60);
-/// Maximum sleep while the clock runs: what is due may have changed without a commit.
+/// Maximum sleep while the clock runs: the due acts may have changed without a commit.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Act that was due.
@@ -94,9 +94,9 @@ pub(crate) struct Timeline {
     /// Time for which records of the authorization server are kept after their end.
     remember: Duration,
     deliveries: Arc<DeliveryFaults>,
-    /// Lock held while jobs run, with what is known about them. Requests wait for it.
+    /// Lock held while jobs run, with the result of their last run. Requests wait for it.
     jobs: Mutex<JobsSeen>,
-    /// Lock held while the clock moves, or what is due happens; with the time at which the audit log is signed next.
+    /// Lock held while the clock moves or due acts happen, with the time at which the audit log is signed next.
     turn: Mutex<Option<SystemTime>>,
     /// Notified when a request has ended, and when the clock was changed.
     changed: Notify,
@@ -114,7 +114,7 @@ struct JobsSeen {
 }
 
 impl Timeline {
-    /// Returns the timeline of a world whose clock this is. Nothing else may run jobs or deliver events of this world.
+    /// Returns the timeline of a world with this clock. Nothing else may run jobs or deliver events of this world.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -140,7 +140,7 @@ impl Timeline {
         })
     }
 
-    /// Lets everything happen as it becomes due, until the task is aborted.
+    /// Carries out acts as they become due, until the task is aborted.
     pub(crate) async fn follow(self: Arc<Self>) {
         loop {
             let next = match self.settle().await {
@@ -163,7 +163,7 @@ impl Timeline {
         }
     }
 
-    /// Lets everything happen that a request brought about, now that its reply is made: a reply never shows what happens after it.
+    /// Starts the effects of a request whose reply is complete: a reply never shows what happens after it.
     pub(crate) fn request_ended(&self) {
         self.settling.count_ended();
         self.changed.notify_one();
@@ -175,8 +175,8 @@ impl Timeline {
         self.changed.notify_one();
     }
 
-    /// Lets everything happen that the former requests brought about: runs the jobs that may run now, and waits for deliveries. A
-    /// request does not see the world before, so that the order is always the same.
+    /// Completes the effects of earlier requests: waits for deliveries, and runs the jobs that may run now. A request sees
+    /// the world only afterwards, so that the order is always the same.
     ///
     /// # Errors
     /// Fails if the store fails.
@@ -185,10 +185,10 @@ impl Timeline {
         self.run_jobs(&mut Vec::new()).await.map(drop)
     }
 
-    /// Lets everything happen that is due now. Returns what happened, and what is due next.
+    /// Carries out all acts that are due now. Returns them, and the next due act.
     ///
     /// # Errors
-    /// Fails if the store fails, or there is no end of what happens at this instant.
+    /// Fails if the store fails, or there is no end to the acts at this instant.
     pub(crate) async fn settle(&self) -> Result<(Vec<Happened>, Option<NextDue>)> {
         let mut turn = self.turn.lock().await;
         let mut happened = Vec::new();
@@ -198,10 +198,10 @@ impl Timeline {
         Ok((happened, next?))
     }
 
-    /// Moves the clock to a time, from one due act to the next. Returns what happened, and what is due next.
+    /// Moves the clock to a time, from one due act to the next. Returns the acts that happened, and the next due one.
     ///
     /// # Errors
-    /// Fails as [`settle`](Self::settle) does; the clock then stands where that happened.
+    /// Fails as [`settle`](Self::settle) does; the clock then stays at the time of the failure.
     pub(crate) async fn advance_to(
         &self,
         target: SystemTime,
@@ -227,12 +227,12 @@ impl Timeline {
         }
     }
 
-    /// Returns true if nothing that is due is happening now.
+    /// Returns true if no due act is in progress.
     pub(crate) fn is_settled(&self) -> bool {
         self.turn.try_lock().is_ok()
     }
 
-    /// Removes what only the passing of time removes.
+    /// Removes everything that only the passing of time removes.
     async fn clean_up(&self) {
         let api = &self.world.api;
         if let Err(error) = api.flush_token_usage().await {
@@ -253,7 +253,7 @@ impl Timeline {
         next.filter(|_| self.defect != Some(TimelineDefect::NoDeliveries))
     }
 
-    /// Lets everything happen that is due now, jobs before deliveries; returns what is due next.
+    /// Carries out all acts that are due now, jobs before deliveries. Returns the next due act.
     async fn run_due(
         &self,
         signing: &mut Option<SystemTime>,
@@ -302,7 +302,7 @@ impl Timeline {
         Ok(all.into_iter().flatten().min())
     }
 
-    /// Signs the audit log if that is due, and notes when it is due next: at the next full hour after a new row.
+    /// Signs the audit log if that is due, and determines when it is due next: at the next full hour after a new row.
     async fn sign(
         &self,
         signing: &mut Option<SystemTime>,
@@ -363,7 +363,8 @@ impl Timeline {
     }
 }
 
-/// Returns a time, rounded up to what replies show of it, so that a clock that is set to it reaches it.
+/// Returns a time rounded up to the milliseconds that replies show, so that a clock that is set to the shown time reaches
+/// it.
 fn whole_millisecond(time: SystemTime) -> SystemTime {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let nanoseconds = since.subsec_nanos() % 1_000_000;

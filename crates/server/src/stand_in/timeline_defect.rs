@@ -1,11 +1,11 @@
-//! Defects of a timeline that tests ask for, to see that they would be found.
+//! Defects of a timeline that tests ask for, to prove that they would find them.
 
 /// Defect of a timeline. Only debug builds have one, if the environment variable `WORKGRAPH_TEST_TIMELINE` names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum TimelineDefect {
-    /// Deliveries are no part of it.
+    /// Deliveries are not part of the timeline.
     NoDeliveries,
-    /// It does not go from one due act to the next, but looks at every full minute.
+    /// The timeline does not move from one due act to the next, but checks at every full minute.
     Polled,
 }
 

@@ -1,4 +1,4 @@
-//! The clock of a test world: it stands still until a test moves it, or runs from where it stands.
+//! The clock of a test world: it is frozen until a test moves it, or runs on from the time that it shows.
 use crate::adapters::system_clock::WallClock;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl VirtualTime {
 }
 
 impl VirtualClock {
-    /// Returns a clock that stands still at a time.
+    /// Returns a frozen clock that shows a time.
     pub(crate) fn new(machine: Arc<WallClock>, shown: SystemTime) -> Self {
         Self {
             machine,
@@ -54,7 +54,7 @@ impl VirtualClock {
         }
     }
 
-    /// Starts the clock, or stops it where it is.
+    /// Starts the clock, or freezes it.
     pub(crate) fn set_running(&self, is_running: bool) {
         let uptime = self.machine.uptime();
         let mut state = self.state.lock();

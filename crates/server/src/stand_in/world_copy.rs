@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
-/// Begin of the names of the database and of the files that belong to it.
+/// Prefix of the names of the database and its files.
 const DATABASE: &str = "workgraph.db";
 
 /// World that is copied.
@@ -20,7 +20,7 @@ pub(crate) struct CopySource {
 }
 
 impl CopySource {
-    /// Returns a world that nobody uses: its folder.
+    /// Returns a world that nobody uses, given its folder.
     pub(crate) fn closed(folder: PathBuf) -> Self {
         Self {
             folder,
@@ -36,8 +36,8 @@ impl CopySource {
         }
     }
 
-    /// Copies everything that the world has now into a new folder, without the keys that seal page tokens if the copy is to have
-    /// its own.
+    /// Copies the current content of the world into a new folder. If `with_keys` is false, leaves out the keys that seal
+    /// page tokens, so that the copy gets its own.
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
@@ -56,15 +56,15 @@ fn copy_world(source: &CopySource, to: &Path, with_keys: bool) -> Result<CopyMet
     };
     copy_files(from, to, &|name| {
         let is_of_database = name.to_string_lossy().starts_with(DATABASE);
-        // The worlds of a stand-in whose root this is are no part of it.
+        // If the world is the root of a stand-in, the other worlds in its folder are not part of it.
         let is_left_out = name == "worlds" || name == MARK || (name == KEYS && !with_keys);
         !is_of_database && !is_left_out
     })?;
     Ok(method)
 }
 
-/// Copies the files of a folder with the names that `is_wanted`, and its folders with all that they contain. Sockets and locks
-/// are no files.
+/// Copies the files and folders of a folder whose names `is_wanted` accepts; folders with everything in them. Sockets and
+/// locks are not files.
 fn copy_files(from: &Path, to: &Path, is_wanted: &dyn Fn(&OsStr) -> bool) -> Result<()> {
     for entry in std::fs::read_dir(from).with_context(|| from.display().to_string())? {
         let entry = entry.with_context(|| from.display().to_string())?;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_core::model::time::Time;
 
-/// Content with which a world begins.
+/// Content that a world begins with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum WorldContent {
     /// Two workspaces and a small graph.
@@ -21,7 +21,7 @@ pub(crate) enum WorldContent {
     Empty,
     /// People, apps and objects of a fixture.
     Fixture(Arc<WorldFixture>),
-    /// Everything that the world with this id has now.
+    /// The current content of the world with this id.
     CopyOf(String),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum WorldContent {
 #[derive(Debug)]
 pub(crate) struct WorldFixture {
     pub(crate) fixture: Fixture,
-    /// Digest of its document: worlds of equal fixtures are copies of one.
+    /// Digest of its document: worlds with equal fixtures are copies of one template.
     pub(crate) digest: String,
 }
 
@@ -58,13 +58,13 @@ pub(crate) struct WorldOptions {
     pub(crate) name: Option<String>,
     pub(crate) seed: Option<u64>,
     pub(crate) now: Option<SystemTime>,
-    /// True if requests with names that nobody knows are refused; as the server says if it is left out.
+    /// True if requests with unknown names are refused; `None` for the setting of the server.
     pub(crate) strict: Option<bool>,
     /// Settings that differ from those of the server, in the form of `--set`.
     settings: Vec<(String, String)>,
 }
 
-/// Options as a request has them.
+/// Options in the form of a request.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct SentOptions {
@@ -80,7 +80,7 @@ struct SentOptions {
 
 /// Sections of settings that all worlds share.
 const SHARED_SECTIONS: [&str; 6] = ["http", "store", "archive", "bucket", "log", "shared_limits"];
-/// Settings outside of these that all worlds share, or that name places of the machine.
+/// Settings outside of these sections that all worlds share, or that name files and addresses of the machine.
 const SHARED_SETTINGS: [&str; 8] = [
     "data",
     "listen",

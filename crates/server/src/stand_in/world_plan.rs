@@ -1,4 +1,4 @@
-//! Plan of a world: all that it follows from, so that it can begin again.
+//! Plan of a world: everything that determines its start, so that it can start again.
 use crate::admin::bootstrap::FirstObjects;
 use crate::stand_in::world_options::{WorldFixture, WorldOptions};
 use anyhow::{Context, Result};
@@ -15,7 +15,7 @@ pub(crate) enum FirstContent {
     Empty,
     /// People, apps and objects of a fixture.
     Fixture(Arc<WorldFixture>),
-    /// Folder with what another world had when this one was made.
+    /// Folder with the content that another world had when this one was created.
     Kept(PathBuf),
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct WorldPlan {
 }
 
 impl WorldPlan {
-    /// Removes the folder that the world began with, if it has one of its own.
+    /// Removes the folder that the world began with, if that folder belongs to it alone.
     ///
     /// # Errors
     /// Fails if the folder can't be removed.
@@ -54,12 +54,12 @@ impl FirstContent {
         }
     }
 
-    /// Returns true if what the world contains is sealed with its keys, so that its copies have the same.
+    /// Returns true if the content of the world is sealed with its keys, so that its copies need the same keys.
     pub(crate) const fn has_own_keys(&self) -> bool {
         matches!(self, Self::Fixture(_) | Self::Kept(_))
     }
 
-    /// Returns the objects with which an empty store begins.
+    /// Returns the objects that an empty store begins with.
     pub(crate) fn first_objects(&self) -> FirstObjects<'_> {
         match self {
             Self::Demo => FirstObjects::Demo,

@@ -6,8 +6,9 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 use workgraph_recordings::{RecordedExchange, RecordedReply, RecordedRequest, Recording};
 
-/// Returns the requests to the API of a world, with their replies, as an HTTP archive (HAR 1.2). `root` is the address of the world.
-/// Its comment says how many requests are left out, since they or their replies were too large, or too long ago.
+/// Returns the requests to the API of a world, with their replies, as an HTTP archive (HAR 1.2). `root` is the address of
+/// the world. The comment in the archive says how many requests are left out because they or their replies were too large,
+/// or too long ago.
 ///
 /// # Errors
 /// Fails if the archive can't be made.

@@ -1,5 +1,5 @@
-//! The threads for long work, which keep it from delaying short work. Users take turns on them, and within the turns of
-//! a user, its tokens, jobs and webhooks do.
+//! The threads for long work, which keep it from delaying short work. Users take turns on them, and within a user's turns,
+//! the user's tokens, jobs and webhooks take turns.
 //!
 //! All work begins on the thread that serves its connection, where most of it completes immediately. Work that takes more
 //! steps than allowed there asks to be moved ([`Interrupt::poll_allowed`]); its future is then polled here, once, and
@@ -94,7 +94,7 @@ fn lower_priority() {
     {
         const NICENESS: i32 = 10;
         let thread = rustix::thread::gettid();
-        // It sets the priority of one thread, although it is named after processes.
+        // The call sets the priority of one thread, although its name says process.
         if let Err(error) = rustix::process::setpriority_process(Some(thread), NICENESS) {
             tracing::debug!(%error, "threads for long work run at the usual priority");
         }

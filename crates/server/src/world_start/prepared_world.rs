@@ -1,4 +1,4 @@
-//! The preparation of a world: the API, the authorization server and the audit signer over a store that is open.
+//! Preparation of a world: the API, the authorization server and the audit signer over an open store.
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use workgraph_limits_redis::RedisLimiter;
 
-/// Parts from which a world is made.
+/// Parts that a world is made of.
 pub(crate) struct WorldParts<'a> {
     pub(crate) config: &'a Config,
     pub(crate) accepted: AcceptedLosses,
@@ -30,18 +30,18 @@ pub(crate) struct WorldParts<'a> {
     pub(crate) root: &'a str,
     /// Path of the world below the root; empty for a server with one world.
     pub(crate) path: &'a str,
-    /// Addresses of the server, which are no targets of webhooks.
+    /// Addresses of the server, which webhooks must not target.
     pub(crate) own_addresses: Vec<SocketAddr>,
     /// True for a world of a stand-in.
     pub(crate) is_test: bool,
-    /// Hosts that are reached by https, though the requests come without it.
+    /// Hosts that are reached over https although their requests arrive without it.
     pub(crate) https_hosts: Arc<[String]>,
-    /// Returns the client of webhooks, given the one that sends.
+    /// Function that returns the client of webhooks, given the one that sends requests.
     pub(crate) webhook_client: WrapClient<'a>,
     pub(crate) shared_limiter: Option<Arc<RedisLimiter>>,
 }
 
-/// A world, and what works on it besides requests.
+/// A world, with the parts that work on it besides requests.
 pub(crate) struct PreparedWorld {
     pub(crate) world: Arc<World>,
     pub(crate) service: Arc<AdminService>,

@@ -15,7 +15,7 @@ use workgraph_recordings::{
 
 /// Exit status if the recording could not be compared.
 pub const NOT_COMPARED: u8 = 2;
-/// Time after which a request is given up.
+/// Timeout of a request.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Maximum number of bytes of a reply.
 const REPLY_MAX: u64 = 64 << 20;
@@ -27,10 +27,10 @@ pub struct CompareArgs {
     /// input.
     #[arg(value_name = "FILE")]
     recording: PathBuf,
-    /// Address of the API that is compared with it.
+    /// Address of the API to compare with the recording.
     #[arg(long, env = "WORKGRAPH_BASE_URL", value_name = "URL")]
     base_url: String,
-    /// Access token for it.
+    /// Access token for this API.
     #[arg(
         long,
         env = "WORKGRAPH_TOKEN",
@@ -41,7 +41,7 @@ pub struct CompareArgs {
     /// Path of the API in the addresses of the recording.
     #[arg(long, value_name = "PATH", default_value = API_BASE_PATH)]
     recorded_base: String,
-    /// Object that the recording knows and that has another gid now, such as its workspace; may be repeated.
+    /// Object in the recording that has another gid in this API, such as the workspace; may be repeated.
     #[arg(long = "gid", value_name = "RECORDED=NEW", value_parser = parse_pair)]
     gids: Vec<(String, String)>,
     /// Compare only the form of replies: statuses, fields and types.
@@ -94,7 +94,8 @@ fn read(file: &Path) -> Result<String> {
     std::fs::read_to_string(file).with_context(|| file.display().to_string())
 }
 
-/// Returns a client of an address that follows no redirects. A proxy of the environment is for addresses elsewhere.
+/// Returns a client for an address, which follows no redirects. For `http`, it ignores the proxy in the environment, which
+/// is meant for other addresses.
 fn client(base: &str) -> Agent {
     let config = Agent::config_builder()
         .timeout_global(Some(PATIENCE))

@@ -2,11 +2,11 @@
 use anyhow::{Result, bail};
 use serde_json::{Map, Value};
 
-/// Keys that say what happens; their values are words, numbers or JSON.
+/// Keys that name an action; their values are words, numbers or JSON.
 const ACTIONS: [&str; 6] = ["error", "respond", "delay_ms", "hold", "cut", "webhook"];
-/// Keys that say which requests it happens to, whose values are texts even if they look like numbers.
+/// Keys of conditions on requests whose values are texts, even if they look like numbers.
 const TEXT_CONDITIONS: [&str; 6] = ["operation", "method", "path", "app", "token", "target"];
-/// The same, whose values are numbers.
+/// Keys of conditions on requests whose values are numbers.
 const NUMBER_CONDITIONS: [&str; 4] = ["nth", "every", "probability", "times"];
 
 /// Returns the action and the condition of a fault, in the form of a request to the stand-in.

@@ -54,7 +54,7 @@ pub enum WorldCommand {
         #[arg(value_name = "ID")]
         id: String,
     },
-    /// Make a world with everything that another one has now.
+    /// Make a world with the current content of another one.
     Copy {
         /// Id of the world.
         #[arg(value_name = "ID")]
@@ -63,7 +63,7 @@ pub enum WorldCommand {
         #[command(flatten)]
         options: WorldOptions,
     },
-    /// Let a world begin again, with the same time, data and tokens.
+    /// Reset a world to its start, with the same time, data and tokens.
     Reset {
         /// Id of the world.
         #[arg(value_name = "ID")]
@@ -95,7 +95,7 @@ pub struct NewWorldArgs {
     /// Content: demo, empty or the id of a world.
     #[arg(long, value_name = "CONTENT", default_value = "demo")]
     from: String,
-    /// File with a fixture, in JSON; `/-/fixture-schema` of the stand-in has its form.
+    /// File with a fixture, in JSON; its schema is `/-/fixture-schema` of the stand-in.
     #[arg(long, value_name = "FILE", conflicts_with = "from")]
     fixture: Option<PathBuf>,
     #[command(flatten)]
@@ -105,13 +105,13 @@ pub struct NewWorldArgs {
 /// Options of new worlds and of copies.
 #[derive(Clone, Debug, Args)]
 pub struct WorldOptions {
-    /// Name that lists show.
+    /// Name that is shown in lists.
     #[arg(long)]
     name: Option<String>,
     /// Seed of its random bytes.
     #[arg(long, value_name = "NUMBER")]
     seed: Option<u64>,
-    /// Time at which its clock stands, such as 2026-03-01T09:30:00Z.
+    /// Time that its clock shows at the start, such as 2026-03-01T09:30:00Z.
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
     /// Setting of the world, as in `--setting limits.search=120`; may be repeated.
@@ -122,7 +122,7 @@ pub struct WorldOptions {
 /// Commands on the clock of a world. Each prints JSON.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ClockCommand {
-    /// Show the time, and what is due next.
+    /// Show the time, and the next due act.
     Show,
     /// Move the clock by a period such as 25h; prints what happened on the way.
     Advance {
@@ -136,9 +136,9 @@ pub enum ClockCommand {
         #[arg(value_name = "TIME")]
         time: String,
     },
-    /// Let the clock run.
+    /// Start the clock.
     Run,
-    /// Let the clock stand still.
+    /// Freeze the clock.
     Freeze,
 }
 
@@ -154,7 +154,7 @@ pub enum FaultCommand {
     },
     /// List the faults, with the requests that met them.
     List,
-    /// Let the requests go on that a fault holds.
+    /// Release the requests that a fault holds.
     Release {
         /// Id of the fault.
         #[arg(value_name = "ID")]
@@ -178,7 +178,7 @@ pub struct GradeArgs {
     /// Rules, separated by commas [default: all].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     rules: Vec<String>,
-    /// Print XML that services of continuous integration read.
+    /// Print JUnit XML, which continuous integration services read.
     #[arg(long)]
     junit: bool,
 }

@@ -1,4 +1,4 @@
-//! Room for an upload: what quotas and the disk have left, in view of the other uploads in progress.
+//! Room for an upload: what quotas and the disk have left besides the other uploads in progress.
 use crate::error::ApiError;
 use crate::state::Api;
 use parking_lot::Mutex;

@@ -10,12 +10,12 @@ use workgraph_core::jobs::FileOutput;
 pub const DOWNLOAD_URL_LIFETIME: Duration = Duration::from_secs(3600);
 /// Time after the end of an export during which replies contain download URLs of its file.
 pub const DOWNLOAD_OFFER_PERIOD: Duration = Duration::from_secs(24 * 3600);
-/// The same time for exports of resources.
+/// Time after the end of a resource export during which replies contain download URLs of its file.
 pub const RESOURCE_DOWNLOAD_OFFER_PERIOD: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Time for which the file is kept after its last write.
 pub const EXPORT_RETENTION: Duration =
     DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
-/// The same time for exports of resources.
+/// Time for which the file of a resource export is kept after its last write.
 pub const RESOURCE_EXPORT_RETENTION: Duration =
     RESOURCE_DOWNLOAD_OFFER_PERIOD.saturating_add(DOWNLOAD_URL_LIFETIME.saturating_mul(2));
 

@@ -31,7 +31,7 @@ const ATTEMPT_HEADER: &str = "X-Workgraph-Attempt";
 const NO_SECRET: &str = "not sent: the secret of this webhook cannot be opened with the keys of this server, so it cannot be signed; put the key back into keys.json, or make the webhook again";
 
 impl Api {
-    /// Reads the commits since the last call, and notes the webhooks that they concern.
+    /// Reads the commits since the last call, and records which webhooks they concern.
     ///
     /// # Errors
     /// Fails when the store fails; the text is for the log.

@@ -254,8 +254,8 @@ impl DeliveryScheduler {
         entry.is_some_and(|e| e.lease == attempt.lease)
     }
 
-    /// Ends an attempt that sent nothing. The next one is half as large, and due when this one would be due
-    /// now.
+    /// Ends an attempt that sent nothing. The next attempt is half as large, and due at the time that the webhook's state
+    /// determines.
     pub(crate) fn retry_smaller(&mut self, attempt: &DeliveryAttempt) {
         if !self.holds(attempt) {
             return;

@@ -47,7 +47,7 @@ pub(in crate::conformance) async fn app_expected(store: &dyn OAuthStore) -> Case
         name: "Other".to_owned(),
         ..old.clone()
     };
-    // It is read before each change, so that cached state of the store must change, too.
+    // The app is read before each change, so a store that caches it must also update its cache.
     ensure(
         store.app(40).await? == Some(old.clone().into()),
         "an app is as it was put",

@@ -3,7 +3,7 @@ use super::*;
 
 impl OAuthModel<'_> {
     /// Makes a user authorize an app, which replaces the granted scopes; or makes a silent request,
-    /// which changes none of them.
+    /// which leaves them unchanged.
     pub(super) async fn authorize(&mut self) -> Result<(), TokenStoreFailure> {
         let user = *self.rng.pick(&USERS).unwrap_or(&1);
         let id = *self.rng.pick(&APPS).unwrap_or(&40);
@@ -262,7 +262,7 @@ impl OAuthModel<'_> {
         Ok(())
     }
 
-    /// Revokes a token by an app: a refresh token of its own, or a token that it cannot revoke.
+    /// Lets an app revoke a token: its own refresh token, or a token that it may not revoke.
     pub(super) async fn revoke(&mut self) -> Result<(), TokenStoreFailure> {
         let Some(token) = self.rng.pick(&self.tokens).cloned() else {
             return Ok(());

@@ -107,8 +107,8 @@ impl Endpoints<'_> {
             .mint(TokenKind::Refresh, &fresh.refresh);
         let id_token = self.id_token(&code, &person, &access_text, now)?;
         let end = now.checked_add(self.tokens.access_lifetime).unwrap_or(now);
-        // Nothing proves who presents the refresh token of a client without a secret, and it is not rotated, so its text is
-        // given to nobody (RFC 9700 section 2.2.2). The access token still depends on it, and it ends together with that.
+        // Nothing proves who presents the refresh token of a client without a secret, and it is not rotated, so nobody gets
+        // its text (RFC 9700 section 2.2.2). The access token still depends on it, and both expire together.
         let refresh_end = is_public.then_some(end);
         let tokens = IssuedTokens {
             access: code.token(TokenKind::Access, fresh.access_id, access, Some(end), now),

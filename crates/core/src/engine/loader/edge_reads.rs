@@ -146,7 +146,7 @@ impl Loader<'_> {
                 }
             })?;
         let span = self.keep_read(start, TargetNodes::new())?;
-        self.view.ins.insert((gid, rel), span);
+        self.view.between.insert((gid, rel, first, last), span);
         for source in sources {
             self.load_full(source)?;
         }

@@ -155,6 +155,11 @@ impl Loader<'_> {
                 }
             }
         }
+        for (at, rel, ranks, limit) in &want.between {
+            if let Some(gid) = self.found(*at) {
+                self.ins_between(gid, *rel, *ranks, *limit)?;
+            }
+        }
         for (a, rel, b) in &want.linked {
             if let (Some(a), Some(b)) = (self.found(*a), self.found(*b))
                 && !self.view.has_links(a, *rel)

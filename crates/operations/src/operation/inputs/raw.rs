@@ -14,7 +14,7 @@ pub type PathParameters = [(&'static str, String)];
 /// A file that was uploaded with a request and is stored, but belongs to no node yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadedFile {
-    /// The gid under which it is stored, and which the attachment will have.
+    /// The gid that it is stored under, which the attachment will have, too.
     pub gid: Gid,
     /// The name from the client, if there is one.
     pub name: Option<String>,
@@ -33,7 +33,7 @@ pub struct RawInputs<'a> {
     pub data: Map<String, Value>,
     /// The file in the body.
     pub file: Option<UploadedFile>,
-    /// The user whom `me` means.
+    /// The user that `me` stands for.
     pub me: Gid,
     /// The time at which the request is decided.
     pub now: Time,

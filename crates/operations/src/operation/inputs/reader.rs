@@ -90,7 +90,7 @@ impl<'a> InputReader<'a> {
         text.map_err(|e| DomainError::invalid(e.to_string()))
     }
 
-    /// Returns the text of a query parameter from a table whose entries have no parser of their own.
+    /// Returns the text of a query parameter from a table whose entries have no parser.
     ///
     /// # Errors
     /// Fails if it is given twice.
@@ -164,7 +164,7 @@ impl<'a> InputReader<'a> {
         &self.raw.data
     }
 
-    /// Returns the instant in a query parameter. `now` is the first instant at which nothing has happened yet.
+    /// Returns the instant in a query parameter. `now` is the next millisecond, before which everything so far has happened.
     ///
     /// # Errors
     /// Fails if it is given twice, or is not an instant.

@@ -15,7 +15,7 @@ use workgraph_core::storage::NodeRef;
 
 /// The word for no value, or for no link.
 const NULL: &str = "null";
-/// The most names in one list.
+/// Maximum number of names in one list.
 const NAMES_MAX: usize = 100;
 const DAY: i64 = 86_400_000;
 

@@ -1,4 +1,4 @@
-//! The filters of both searches, one line each. Custom fields have filters of their own.
+//! The filters of both searches, one line each. Custom fields have their own filters.
 use super::filter::Comparison::{After, Before, Is};
 use super::filter::Quantifier::{All, Any, Not};
 use super::filter::{Filter, day, flag, instant, links, subtype, words};

@@ -15,9 +15,9 @@ use tokio::runtime::{Builder, Runtime};
 use workgraph_api::Clock;
 use workgraph_store_sqlite::ArchiveFolder;
 
-/// Size of a part of a file in bytes, which are in memory until they are sent.
+/// Size of a part of a file in bytes. A part is in memory until it is sent.
 const PART: usize = 8 << 20;
-/// Number of parts of this size, after which parts are larger: a bucket accepts 10,000 parts per file.
+/// Number of parts of this size; later parts are larger, since a bucket accepts at most 10,000 parts per file.
 const SMALL_PARTS: usize = 1_000;
 /// Size of the later parts, as a multiple of the normal size.
 const LARGER: usize = 8;

@@ -130,7 +130,7 @@ impl BucketClient {
     /// Stores a small object, unless it exists. A server without support for that condition replaces it.
     ///
     /// # Errors
-    /// Fails if the object does not exist then.
+    /// Fails if the object still does not exist afterwards.
     pub(super) async fn put_new(&self, key: &str, text: &str) -> Result<()> {
         let put = async |headers: &[(&'static str, String)]| {
             let content = Content::Bytes(Bytes::copy_from_slice(text.as_bytes()));

@@ -32,7 +32,7 @@ pub(super) struct BucketWriter {
 }
 
 impl BucketWriter {
-    /// Returns a writer whose parts have a size in bytes, and are in a folder until they are sent.
+    /// Returns a writer that collects parts of `part_size` bytes in a folder until they are sent.
     pub(super) fn new(
         client: Arc<BucketClient>,
         file: Gid,

@@ -68,8 +68,8 @@ pub(crate) struct WebhookSender<N> {
 }
 
 impl<N: NetworkAccess> WebhookSender<N> {
-    /// Returns a sender that calls the targets that the policy allows; certificates are checked against those that the
-    /// machine trusts.
+    /// Returns a sender for targets that the policy allows. Their certificates must lead to authorities that the machine
+    /// trusts.
     pub(crate) fn new(net: N, policy: TargetPolicy) -> Self {
         Self {
             net,

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use workgraph_core::model::registry::rel;
 use workgraph_core::{Gid, Type};
 
-/// Forms of fields whose values nobody writes.
+/// Representation types of custom fields with computed values.
 const COMPUTED: [&str; 2] = ["formula", "custom_id"];
 /// Color of options that have none.
 const NO_COLOR: &str = "none";
 
-/// Adds the requests that make the custom fields of a workspace, give them to projects, and set their values.
+/// Adds the requests that create the custom fields of a workspace, add them to projects, and set their values.
 ///
 /// # Errors
 /// Fails if the store can't be read.
@@ -96,7 +96,8 @@ fn add_field(state: &mut ExportState, content: &WorkspaceContent<'_>, field: &Re
         }
         state.requests.add(RequestPhase::CustomFields, request);
         if option.get("enabled") == Some(&Value::Bool(false)) {
-            // Only tasks that have it already may have an option that is disabled.
+            // An option is disabled only after the values are set: only tasks that already have a disabled option may keep
+            // it.
             let request = ExportedRequest::of("updateEnumOption")
                 .at("enum_option_gid", format!("@{prefix}{own}").into())
                 .field("enabled", false)
@@ -106,7 +107,7 @@ fn add_field(state: &mut ExportState, content: &WorkspaceContent<'_>, field: &Re
     }
 }
 
-/// Adds the requests that give projects their custom fields.
+/// Adds the requests that add custom fields to projects.
 async fn add_settings(state: &mut ExportState, content: &WorkspaceContent<'_>) -> Result<()> {
     let fields = "parent.gid,custom_field.gid,is_important";
     let settings = content.reader.records(Type::CustomFieldSetting, fields);

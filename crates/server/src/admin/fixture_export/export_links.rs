@@ -36,7 +36,7 @@ pub(crate) async fn export_links(
     Ok(())
 }
 
-/// Task with who makes it.
+/// Task with the person who creates it.
 struct LinkedTask<'a> {
     record: &'a Record,
     actor: Gid,
@@ -89,7 +89,7 @@ fn of_task(
         .sent_by(state.sender(sender))
 }
 
-/// Adds the tasks to a project that are made elsewhere, each after the one before it.
+/// Adds tasks that are created elsewhere to a project, each after the task before it.
 async fn add_further_tasks(
     state: &mut ExportState,
     content: &WorkspaceContent<'_>,
@@ -134,7 +134,7 @@ async fn add_further_tasks(
     Ok(())
 }
 
-/// Adds the comments, and returns who writes them, by task.
+/// Adds the comments. Returns their authors, by task.
 async fn add_comments(
     state: &mut ExportState,
     content: &WorkspaceContent<'_>,

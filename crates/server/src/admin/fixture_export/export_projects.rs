@@ -12,10 +12,10 @@ use anyhow::Result;
 use serde_json::{Map, Value, json};
 use workgraph_core::{Gid, Type};
 
-/// Level of who creates a project.
+/// Access level of a project's creator.
 const CREATOR_LEVEL: &str = "admin";
 
-/// Returns the projects of a workspace as a fixture has them, and adds requests for the tasks that are in none.
+/// Returns the projects of a workspace in the form of a fixture, and adds requests for the tasks without a project.
 ///
 /// # Errors
 /// Fails if the store can't be read.
@@ -87,7 +87,7 @@ fn project_json(
             let mut out = task_json(state, content, task, actor);
             let section = content.section_of(task, record.gid);
             let name = section.and_then(|section| section_label(state, record.gid, section));
-            // Without a section it comes into the first one.
+            // A task without a section comes into the first one.
             if let Some(name) = name.filter(|name| name != FIRST_SECTION) {
                 out.insert("section".to_owned(), name.into());
             }

@@ -1,4 +1,4 @@
-//! State of an export: what all of its parts use and add to.
+//! State of an export, which all of its parts use and add to.
 use crate::admin::fixture_export::exported_people::ExportedPeople;
 use crate::admin::fixture_export::exported_requests::ExportedRequests;
 use crate::admin::fixture_export::fixture_labels::FixtureLabels;
@@ -11,12 +11,12 @@ pub(crate) struct ExportState {
     pub(crate) people: ExportedPeople,
     pub(crate) labels: FixtureLabels,
     pub(crate) requests: ExportedRequests,
-    /// Number of objects and properties that are left out, by what they are.
+    /// Number of objects and properties that are left out, by kind.
     pub(crate) left_out: BTreeMap<String, usize>,
 }
 
 impl ExportState {
-    /// Returns the state of an export of which nothing is written yet.
+    /// Returns the state at the start of an export.
     pub(crate) fn new(people: ExportedPeople, labels: FixtureLabels) -> Self {
         let left_out = people.left_out;
         let mut state = Self {
@@ -31,14 +31,14 @@ impl ExportState {
         state
     }
 
-    /// Counts what is left out.
+    /// Counts objects or properties that are left out; `what` is their kind.
     pub(crate) fn leave_out(&mut self, what: &str, count: usize) {
         if count > 0 {
             *self.left_out.entry(what.to_owned()).or_default() += count;
         }
     }
 
-    /// Returns who sends a request, as the fixture names them; `None` for the first person.
+    /// Returns the label of a request's sender; `None` for the first person, who is the default.
     pub(crate) fn sender(&self, person: Gid) -> Option<String> {
         let other = Some(person).filter(|gid| self.people.first() != Some(*gid));
         other
@@ -46,7 +46,7 @@ impl ExportState {
             .map(str::to_owned)
     }
 
-    /// Returns what stands for some objects; those that are not part of the fixture are counted as left out.
+    /// Returns references to objects. Objects that are not part of the fixture are counted as left out.
     pub(crate) fn references(&mut self, gids: &[Gid], what: &str) -> Vec<Value> {
         let found: Vec<Value> = gids
             .iter()

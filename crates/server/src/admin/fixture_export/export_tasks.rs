@@ -9,7 +9,7 @@ use crate::admin::fixture_export::world_reader::Record;
 use serde_json::{Map, Value};
 use workgraph_core::{Gid, Type};
 
-/// Returns a task with its subtasks as a fixture has it; `usual` is who makes it if it says nothing else.
+/// Returns a task with its subtasks in the form of a fixture; `usual` is the person who creates it by default.
 pub(crate) fn task_json(
     state: &mut ExportState,
     content: &WorkspaceContent<'_>,

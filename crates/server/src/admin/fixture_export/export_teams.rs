@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 use workgraph_auth::{App, RedirectUri, RegisteredScopes, SecretDigest};
 use workgraph_core::{Gid, Type};
 
-/// Visibility of the teams that a fixture makes.
+/// Visibility of the teams that a fixture creates.
 const VISIBILITY: &str = "public";
 
-/// Returns the apps as a fixture has them. `known` are those whose secrets are known.
+/// Returns the apps in the form of a fixture. `known` contains those whose secrets are known.
 ///
 /// # Errors
 /// Fails if the store can't be read.
@@ -41,7 +41,7 @@ pub(crate) async fn export_apps(
     Ok(shown)
 }
 
-/// Returns true if an entry has the present secret of an app.
+/// Returns true if an entry has the current secret of an app.
 fn is_of(entry: &AppEntry, app: &App) -> bool {
     let digest = SecretDigest::of(&entry.client_secret);
     entry.client_id == app.client_id() && app.secret.as_ref() == Some(&digest)
@@ -80,7 +80,7 @@ pub(crate) struct ExportedTeams {
 }
 
 impl ExportedTeams {
-    /// Reads the teams, and calls them by their names.
+    /// Reads the teams, and labels them with their names.
     ///
     /// # Errors
     /// Fails if the store can't be read.
@@ -124,7 +124,7 @@ impl ExportedTeams {
         })
     }
 
-    /// Returns the teams as a fixture has them. What a new team can't have is changed by requests.
+    /// Returns the teams in the form of a fixture. Properties that a new team can't have are set by requests.
     pub(crate) fn export(self, state: &mut ExportState) -> Vec<Value> {
         let mut shown = Vec::with_capacity(self.teams.len());
         for team in &self.teams {
@@ -157,7 +157,7 @@ impl ExportedTeams {
     }
 }
 
-/// Adds the request that changes what a new team can't have.
+/// Adds the request that sets the properties that a new team can't have.
 fn change(state: &mut ExportState, team: &ExportedTeam) {
     let mut fields = written(Type::Team, &team.record, &state.labels);
     let forms = ("description", "html_description");

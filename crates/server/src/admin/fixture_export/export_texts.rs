@@ -1,4 +1,4 @@
-//! Names and notes of what an exported fixture has.
+//! Names and notes of the objects in an exported fixture.
 use crate::admin::fixture_export::export_state::ExportState;
 use crate::admin::fixture_export::exported_fields::text_field;
 use crate::admin::fixture_export::exported_requests::{ExportedRequest, RequestPhase};
@@ -7,7 +7,7 @@ use crate::admin::fixture_export::world_reader::Record;
 use serde_json::{Map, Value};
 use workgraph_core::{Gid, Type};
 
-/// Adds the name of an object, and how the fixture calls it if that is another name.
+/// Adds the name of an object, and its label in the fixture if that is different.
 pub(crate) fn add_name(state: &ExportState, record: &Record, out: &mut Map<String, Value>) {
     let name = plain(record.text("/name").unwrap_or_default());
     let label = state.labels.label(record.gid).map(Value::from);

@@ -1,4 +1,4 @@
-//! Fields that an export writes as they are, and those that it writes in another way.
+//! Fields that an export writes unchanged, and fields that it writes in another way.
 use crate::admin::fixture_export::fixture_labels::{FixtureLabels, plain};
 use crate::admin::fixture_export::world_reader::Record;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use workgraph_core::model::resources::resource;
 use workgraph_core::rich_text;
 use workgraph_core::{Gid, Type};
 
-/// Fields that a client may write, and which an export writes in another way, by type.
+/// Fields that a client may write but an export writes in another way, by type.
 const OTHERWISE: &[(Type, &[&str])] = &[
     (
         Type::Task,
@@ -66,7 +66,7 @@ const OTHERWISE: &[(Type, &[&str])] = &[
     (Type::CustomField, &["name", "workspace", "enum_options"]),
 ];
 
-/// Returns the declarations of the fields of a type that an export writes as they are.
+/// Returns the declarations of a type's fields that an export writes unchanged.
 fn exported(ty: Type) -> impl Iterator<Item = &'static FieldDef> {
     let otherwise = OTHERWISE.iter().find(|(other, _)| *other == ty);
     let otherwise = otherwise.map(|(_, names)| *names).unwrap_or_default();
@@ -80,13 +80,13 @@ fn exported(ty: Type) -> impl Iterator<Item = &'static FieldDef> {
     fields.filter(|field| !otherwise.contains(&field.name))
 }
 
-/// Returns the names of the fields of a type that an export writes as they are, in the form of `opt_fields`.
+/// Returns the names of a type's fields that an export writes unchanged, in the form of `opt_fields`.
 pub(crate) fn field_names(ty: Type) -> String {
     let names: Vec<&str> = exported(ty).map(|field| field.name).collect();
     names.join(",")
 }
 
-/// Returns the fields of a record that differ from what a new object has.
+/// Returns the fields of a record that differ from those of a new object.
 pub(crate) fn written(ty: Type, record: &Record, labels: &FixtureLabels) -> Map<String, Value> {
     let mut out = Map::new();
     for field in exported(ty) {
@@ -120,7 +120,7 @@ fn fixture_value(field: &FieldDef, value: &Value, labels: &FixtureLabels) -> Opt
 pub(crate) struct TextField {
     pub(crate) name: &'static str,
     pub(crate) value: Value,
-    /// True if it links to other objects, so that it can be written only when these exist.
+    /// True if it links to other objects, so that it can be written only once they exist.
     pub(crate) is_linking: bool,
 }
 
@@ -129,11 +129,11 @@ pub(crate) struct TextField {
 pub(crate) struct ExportedText {
     /// Field; `None` if there is no text.
     pub(crate) field: Option<TextField>,
-    /// True if the form of the text is lost, since it links to what is no part of the fixture.
+    /// True if the formatting of the text is lost because it links to objects that are not part of the fixture.
     pub(crate) is_reduced: bool,
 }
 
-/// Returns a text of a record, given the names of its two forms: the plain form if it says all.
+/// Returns a text of a record, given the names of its plain and its rich form. The plain form is used if it says everything.
 pub(crate) fn text_field(
     record: &Record,
     (plain_name, html_name): (&'static str, &'static str),

@@ -5,7 +5,8 @@ use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use workgraph_core::{Gid, Node, Type};
 
-/// Role of a person in a workspace; the first ones are asked first to create what nobody else can.
+/// Role of a person in a workspace, most rights first: people with more rights come first as substitutes for missing
+/// creators.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ExportedRole {
     Admin,
@@ -14,7 +15,7 @@ pub(crate) enum ExportedRole {
 }
 
 impl ExportedRole {
-    /// Returns the word of a fixture; `None` for the usual role.
+    /// Returns the role's word in a fixture; `None` for the default role.
     const fn word(self) -> Option<&'static str> {
         match self {
             Self::Admin => Some("admin"),
@@ -36,7 +37,7 @@ struct ExportedPerson {
 /// People of an exported world. The first one creates everything that names nobody else.
 pub(crate) struct ExportedPeople {
     people: Vec<ExportedPerson>,
-    /// Number of memberships that only allow to view, and of users without an address.
+    /// Numbers of view-only memberships, and of users without an address.
     pub(crate) left_out: [(&'static str, usize); 2],
 }
 
@@ -44,7 +45,7 @@ impl ExportedPeople {
     /// Reads the members of some workspaces.
     ///
     /// # Errors
-    /// Fails if the first workspace has no admin, who would create the rest.
+    /// Fails if the first workspace has no admin, who would create the other objects.
     pub(crate) async fn read(readers: &[WorldReader<'_>]) -> Result<Self> {
         let mut people: Vec<ExportedPerson> = Vec::new();
         let (mut viewers, mut unnamed) = (0, 0);
@@ -118,7 +119,7 @@ impl ExportedPeople {
         }
     }
 
-    /// Returns the people as a fixture has them.
+    /// Returns the people in the form of a fixture.
     pub(crate) fn fixture(&self, workspaces: &[Node], labels: &FixtureLabels) -> Vec<Value> {
         let first_workspace = workspaces.first().map(|node| node.gid);
         let people = self.people.iter().enumerate();
@@ -161,14 +162,15 @@ impl ExportedPeople {
         found.map(|(_, role)| *role)
     }
 
-    /// Returns who makes an object of a workspace in the fixture: its creator if they still belong there, otherwise who has most
-    /// rights. `None` if the workspace is empty.
+    /// Returns the person who creates an object of a workspace in the fixture: its original creator if they still belong to
+    /// the workspace, otherwise the member with the most rights. `None` if the workspace is empty.
     pub(crate) fn actor(&self, workspace: Gid, creator: Option<Gid>) -> Option<Gid> {
         let creator = creator.filter(|gid| self.is_member(workspace, *gid));
         creator.or_else(|| self.first_of(workspace))
     }
 
-    /// As [`actor`](Self::actor), for what guests can't make.
+    /// Returns the same as [`actor`](Self::actor) for an object that guests can't create: a creator who is a guest is
+    /// replaced.
     pub(crate) fn full_actor(&self, workspace: Gid, creator: Option<Gid>) -> Option<Gid> {
         let is_full = |gid: &Gid| {
             let role = self.role(workspace, *gid);
@@ -183,12 +185,12 @@ impl ExportedPeople {
             let role = self.role(workspace, person.gid)?;
             Some((role, person.gid))
         });
-        // The first of those with the same role.
+        // Among people with the same role, the first one is chosen.
         let first = members.min_by_key(|(role, _)| *role);
         first.map(|(_, gid)| gid)
     }
 
-    /// Returns the person who creates what says nothing else.
+    /// Returns the person who creates everything that names nobody else.
     pub(crate) fn first(&self) -> Option<Gid> {
         self.people.first().map(|person| person.gid)
     }

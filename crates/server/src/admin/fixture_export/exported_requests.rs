@@ -2,7 +2,7 @@
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Phases of the requests: each needs only what those before it have made.
+/// Phases of the requests: each needs only objects from earlier phases.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RequestPhase {
     LooseTasks,
@@ -31,7 +31,7 @@ pub(crate) struct ExportedRequest {
 }
 
 impl ExportedRequest {
-    /// Returns a request of an operation, sent by the person who creates what says nothing else.
+    /// Returns a request of an operation, sent by the person who creates everything that names nobody else.
     pub(crate) fn of(operation: &'static str) -> Self {
         Self {
             operation,
@@ -60,13 +60,13 @@ impl ExportedRequest {
         self
     }
 
-    /// Sets who sends it.
+    /// Sets its sender.
     pub(crate) fn sent_by(mut self, sender: Option<String>) -> Self {
         self.sender = sender;
         self
     }
 
-    /// Sets the name of what it makes.
+    /// Sets the name of the object that it creates.
     pub(crate) fn called(mut self, name: &str) -> Self {
         self.called = Some(name.to_owned());
         self

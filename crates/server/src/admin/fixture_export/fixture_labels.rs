@@ -1,4 +1,4 @@
-//! Names and values in an exported fixture: how objects are called in it, and what stands for days and times.
+//! Labels in an exported fixture: the names of its objects, and the values that stand for days and times.
 use crate::admin::fixture_names::{IN_DAYS, IN_SECONDS, LINK, REFERENCE};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +8,12 @@ use workgraph_core::model::time::{Date, Time};
 /// Milliseconds of a day.
 const DAY_MILLIS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Names of the objects in a fixture: each stands for one object.
+/// Names of the objects in a fixture. No two objects have the same name.
 pub(crate) struct FixtureLabels {
     now: Time,
     labels: BTreeMap<Gid, String>,
     used: BTreeSet<String>,
-    /// Number of the last object that wanted a name.
+    /// Number of the last object that asked for a name, by name.
     numbers: BTreeMap<String, usize>,
 }
 
@@ -58,7 +58,7 @@ impl FixtureLabels {
         label
     }
 
-    /// Calls an object by a name that stands for it in any case.
+    /// Labels an object with a name that is reserved for it.
     pub(crate) fn set(&mut self, gid: Gid, label: &str) {
         self.labels.insert(gid, label.to_owned());
     }
@@ -104,8 +104,8 @@ impl FixtureLabels {
         json!({ IN_SECONDS: seconds })
     }
 
-    /// Returns a rich text in its stored form with names in place of the gids to which it links, or `None` if it links to what is
-    /// not part of the fixture. The other attributes of links follow from the gids.
+    /// Returns a rich text in its stored form with names in place of the gids in its links; `None` if it links to an object
+    /// that is not part of the fixture. The other attributes of links follow from the gids.
     pub(crate) fn html(&self, stored: &str) -> Option<String> {
         let (mut out, mut rest) = (String::with_capacity(stored.len()), stored);
         while let Some((before, after)) = rest.split_once(LINK.0) {
@@ -127,7 +127,7 @@ impl FixtureLabels {
     }
 }
 
-/// Returns a text as a fixture has it: one that begins with the sign of a name has the sign twice.
+/// Returns a text in the form of a fixture: if it begins with the sign of a name, the sign is doubled.
 pub(crate) fn plain(text: &str) -> Value {
     match text.starts_with(REFERENCE) {
         true => format!("{REFERENCE}{text}").into(),

@@ -1,4 +1,4 @@
-//! Content of a workspace that is exported: projects with their sections and tasks, in their order.
+//! Content of an exported workspace: projects with their sections and tasks, in their order.
 use crate::admin::fixture_export::exported_fields::field_names;
 use crate::admin::fixture_export::exported_people::ExportedPeople;
 use crate::admin::fixture_export::fixture_labels::FixtureLabels;
@@ -14,27 +14,27 @@ use workgraph_core::{Gid, Type};
 /// Maximum number of tasks of an exported world, with their subtasks.
 pub(crate) const TASKS_MAX: usize = 10_000;
 
-/// Fields of tasks, besides those that are exported as they are.
+/// Fields of tasks, in addition to those that are exported unchanged.
 const TASK_FIELDS: &str = "name,notes,html_notes,completed,due_at,due_on,start_at,start_on,parent.gid,\
     memberships.(project|section).gid,followers.gid,tags.gid,dependencies.gid,likes.user.gid,num_subtasks,custom_type.gid,\
     custom_fields.(gid|enabled|resource_subtype|representation_type|text_value|number_value|date_value),\
     custom_fields.(people_value|enum_value|multi_enum_values|reference_value).gid";
-/// Fields of projects, besides those that are exported as they are.
+/// Fields of projects, in addition to those that are exported unchanged.
 const PROJECT_FIELDS: &str =
     "name,notes,html_notes,owner.gid,team.gid,followers.gid,custom_fields.display_value";
 
 /// Project of a workspace.
 pub(crate) struct ProjectContent {
     pub(crate) record: Record,
-    /// Person who makes it in the fixture.
+    /// Person who creates it in the fixture.
     pub(crate) actor: Gid,
     /// Sections in their order.
     pub(crate) sections: Vec<Gid>,
-    /// Tasks in their order, with those that are made elsewhere.
+    /// Tasks in their order, including those that are created elsewhere.
     pub(crate) tasks: Vec<Gid>,
 }
 
-/// Object in which a task is made.
+/// Object that a task is created in.
 #[derive(Clone, Copy)]
 enum Container {
     Workspace,
@@ -55,20 +55,20 @@ pub(crate) struct WorkspaceContent<'a> {
     pub(crate) homes: BTreeMap<Gid, Gid>,
     /// Tasks that are in no project and below no other task.
     pub(crate) loose: Vec<Gid>,
-    /// All tasks, in the order in which the fixture makes them.
+    /// All tasks, in the order in which the fixture creates them.
     order: Vec<Gid>,
-    /// Places of the tasks in that order.
+    /// Position of each task in that order.
     ranks: BTreeMap<Gid, usize>,
-    /// People who make the tasks in the fixture.
+    /// Person who creates each task in the fixture, by task.
     pub(crate) actors: BTreeMap<Gid, Gid>,
-    /// Number of tasks that others make than in the world.
+    /// Number of tasks that have another creator in the fixture than in the world.
     pub(crate) other_creators: usize,
     /// Number of sections in the lists of users, besides the first ones.
     pub(crate) list_sections: usize,
 }
 
 impl<'a> WorkspaceContent<'a> {
-    /// Reads the content of a workspace, of which at most `room` tasks.
+    /// Reads the content of a workspace, with at most `room` tasks.
     ///
     /// # Errors
     /// Fails if the store can't be read, or there are too many tasks.
@@ -164,7 +164,7 @@ impl<'a> WorkspaceContent<'a> {
         Ok(())
     }
 
-    /// Returns true if a task is made below another.
+    /// Returns true if a task is created as a subtask of another one.
     fn is_subtask(&self, task: Gid) -> bool {
         let parent = self
             .tasks
@@ -173,7 +173,7 @@ impl<'a> WorkspaceContent<'a> {
         parent.is_some_and(|parent| self.tasks.contains_key(&parent))
     }
 
-    /// Returns the tasks that are made with a project, in their order.
+    /// Returns the tasks that are created in a project, in their order.
     pub(crate) fn own_tasks(&self, project: &ProjectContent) -> Vec<Gid> {
         let home = Some(&project.record.gid);
         let tasks = project.tasks.iter().copied();
@@ -253,7 +253,8 @@ impl<'a> WorkspaceContent<'a> {
         Ok(false)
     }
 
-    /// Finds who makes each task: its creator, if they could make it now; otherwise who makes what it is in.
+    /// Finds the person who creates each task: its original creator, if they could create it now, otherwise the person who
+    /// creates its container.
     async fn find_actors(&mut self, people: &ExportedPeople) -> Result<()> {
         let workspace = self.reader.workspace;
         let mut waiting: Vec<(Gid, Container, Gid)> = Vec::new();
@@ -293,7 +294,7 @@ impl<'a> WorkspaceContent<'a> {
         Ok(())
     }
 
-    /// Calls projects, sections and tasks by their names, in the order of the fixture.
+    /// Labels projects, sections and tasks with their names, in the order of the fixture.
     pub(crate) fn add_labels(&self, labels: &mut FixtureLabels) {
         for project in &self.projects {
             let name = project.record.text("/name").unwrap_or_default();
@@ -330,14 +331,14 @@ impl<'a> WorkspaceContent<'a> {
         order
     }
 
-    /// Sorts tasks by the order in which the fixture makes them.
+    /// Sorts tasks in the order in which the fixture creates them.
     pub(crate) fn sorted(&self, tasks: &[Gid]) -> Vec<Gid> {
         let mut sorted = tasks.to_vec();
         sorted.sort_by_key(|task| self.ranks.get(task).copied());
         sorted
     }
 
-    /// Returns the tasks that the fixture makes, in its order, each with who makes it.
+    /// Returns the tasks that the fixture creates, in its order, each with the person who creates it.
     pub(crate) fn made_tasks(&self) -> impl Iterator<Item = (&Record, Gid)> {
         self.order.iter().filter_map(|task| {
             let actor = self.actors.get(task)?;

@@ -1,4 +1,4 @@
-//! Reader of all that a workspace holds, as the records of the API, private ones included.
+//! Reader of the whole content of a workspace as records of the API, including private ones.
 use crate::admin::admin_service::AdminService;
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -12,47 +12,47 @@ use workgraph_core::{Gid, Node, Type, tasks_of_container};
 
 /// Number of records that are read at once.
 const PAGE: usize = 200;
-/// Key under which nodes store who created them.
+/// Key of the creator in a stored node.
 const CREATOR: &str = "created_by";
-/// Keys under which nodes store rich texts.
+/// Keys of the rich texts in a stored node.
 const RICH_TEXTS: [&str; 3] = ["html_notes", "html_text", "html_description"];
 
 /// Record of an object.
 pub(crate) struct Record {
     pub(crate) gid: Gid,
-    /// Fields that were asked for, in the form of the API.
+    /// Requested fields, in the form of the API.
     pub(crate) fields: Value,
-    /// Its rich text in the stored form, which has no names of what it links to.
+    /// Rich text in the stored form, which does not contain the names of linked objects.
     pub(crate) html: Option<String>,
-    /// User who created it, where that is known.
+    /// User who created it, if known.
     pub(crate) creator: Option<Gid>,
-    /// True if apps keep data with it.
+    /// True if an app stores external data with it.
     pub(crate) has_external: bool,
 }
 
 impl Record {
-    /// Returns the text at a place.
+    /// Returns the text at a JSON pointer.
     pub(crate) fn text(&self, pointer: &str) -> Option<&str> {
         self.fields.pointer(pointer).and_then(Value::as_str)
     }
 
-    /// Returns the gid at a place.
+    /// Returns the gid at a JSON pointer.
     pub(crate) fn gid_at(&self, pointer: &str) -> Option<Gid> {
         self.text(pointer).and_then(Gid::parse)
     }
 
-    /// Returns true if there is `true` at a place.
+    /// Returns true if the value at a JSON pointer is `true`.
     pub(crate) fn flag(&self, pointer: &str) -> bool {
         self.fields.pointer(pointer) == Some(&Value::Bool(true))
     }
 
-    /// Returns the objects of a list.
+    /// Returns the items of the list at a JSON pointer.
     pub(crate) fn items(&self, pointer: &str) -> &[Value] {
         let items = self.fields.pointer(pointer).and_then(Value::as_array);
         items.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the gids of a list, each at a place in its item.
+    /// Returns the gids in the list at a JSON pointer; `within` points to the gid in each item.
     pub(crate) fn gids(&self, pointer: &str, within: &str) -> Vec<Gid> {
         let gid = |item: &Value| Gid::parse(item.pointer(within)?.as_str()?);
         self.items(pointer).iter().filter_map(gid).collect()

@@ -1,4 +1,4 @@
-//! A queue in which every key has its turn.
+//! Queue in which the keys take turns.
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 

@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::time::Instant;
 use workgraph_core::{Interrupt, InterruptReason};
 
-/// Number of steps, about fifty microseconds, after which moved work yields its processor. A scheduler lets a
-/// computing thread keep the processor for several milliseconds, for which each short read would have to wait.
+/// Number of steps, about fifty microseconds, after which moved work yields its processor. Otherwise, a scheduler lets a
+/// computing thread keep the processor for several milliseconds, and each short read would have to wait.
 const STRETCH: u32 = 512;
 
 /// Interrupt of one piece of work.
