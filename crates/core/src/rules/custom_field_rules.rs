@@ -179,7 +179,7 @@ pub fn copy_values(work: &mut ChangeBuilder<'_>, draft: &mut Draft, view: &ReadV
         return;
     };
     let stored =
-        custom_field_values::stored_values(object).filter(|(field, _)| view.node(*field).is_some());
+        custom_field_values::stored_values(object).filter(|(field, _)| view.head(*field).is_some());
     let given = stored.map(|(field, value)| (field, Some(value.to_owned())));
     let (object, changes) = merge(None, given.collect());
     draft.set(task::CUSTOM_FIELDS, object);

@@ -178,8 +178,18 @@ impl ReadView {
     /// Returns a live node, or the person who replaced it.
     #[must_use]
     pub fn node(&self, gid: Gid) -> Option<&Node> {
+        let found = self.head(gid);
+        if found.is_some_and(|node| self.lacks_body(node)) {
+            self.note_node(gid);
+        }
+        found
+    }
+    /// Returns a live node, or the person who replaced it, of which perhaps only the head was loaded: type, workspace, and the
+    /// compact form.
+    #[must_use]
+    pub fn head(&self, gid: Gid) -> Option<&Node> {
         let found = self.nodes.get(&self.heir(gid)).map(Arc::as_ref);
-        if found.is_none_or(|node| self.lacks_body(node)) {
+        if found.is_none() {
             self.note_node(gid);
         }
         found

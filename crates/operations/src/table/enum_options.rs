@@ -162,7 +162,7 @@ pub(super) fn change_option(
         let others = view.sources(field, rel::OPTION_OF).iter();
         let on = others
             .filter(|e| e.src != node.gid)
-            .filter_map(|e| view.node(e.src))
+            .filter_map(|e| view.head(e.src))
             .any(|n| !n.head.contains("\"enabled\":false"));
         if !on {
             return Err(DomainError::field(
@@ -194,7 +194,7 @@ pub(super) fn unchanged_options(
     };
     let now = view.sources(field, rel::OPTION_OF);
     let is_same = |(item, edge): (&Value, &Edge)| {
-        let head = view.node(edge.src).map(|option| &*option.head);
+        let head = view.head(edge.src).map(|option| &*option.head);
         let shown = head.and_then(|head| serde_json::from_str::<Value>(head).ok());
         let gid = validate::reference("enum_options", item);
         gid.is_ok_and(|gid| gid == edge.src.to_string())

@@ -408,7 +408,7 @@ fn remove_user(
     membership_rules::leave_workspace(&mut work, user, workspace.gid, seat.aux, standing);
     for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
         for edge in view.sources(user, rel) {
-            let node = view.node(edge.src);
+            let node = view.head(edge.src);
             let Some(node) = node.filter(|n| n.workspace == Some(workspace.gid)) else {
                 continue;
             };

@@ -144,7 +144,7 @@ impl<'s> Copier<'s> {
                 return Some((section, self.plot.copy));
             }
             let open = self.view.level(project) >= Level::Editor;
-            let there = self.view.node(edge.dst).is_some();
+            let there = self.view.head(edge.dst).is_some();
             (self.plot.parts.has("projects") && open && there).then_some((edge.dst, project))
         })
     }
@@ -250,6 +250,6 @@ impl<'s> Copier<'s> {
     }
 
     fn is_there(&self, gid: Gid) -> bool {
-        self.view.node(gid).is_some()
+        self.view.head(gid).is_some()
     }
 }
