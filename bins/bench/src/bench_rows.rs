@@ -11,7 +11,7 @@ pub(crate) enum Basis {
     Cpu,
     /// Time per request, ours over the ceiling's.
     Time,
-    /// Our processor time per request, in microseconds; the ceiling's is shown.
+    /// Our processor time per request, in microseconds; it is compared with the bound, and the ceiling's is only shown.
     Own,
     /// Both figures are shown, but not compared.
     Beside,

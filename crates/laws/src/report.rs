@@ -11,7 +11,7 @@ use crate::SubjectError;
 pub struct RunOptions {
     /// Seed of all random choices; the same seed makes the same requests.
     pub seed: u64,
-    /// Operations for each law; a law ends with the first scenario after them.
+    /// Minimum number of operations for each law; a scenario that has begun is finished.
     pub operations: u64,
     /// Names of the only laws to run; all if empty.
     pub run: Vec<String>,

@@ -87,7 +87,7 @@ impl<'a> HarPlace<'a> {
         Ok(list.iter().enumerate().map(member).collect())
     }
 
-    /// Returns a text.
+    /// Returns the value, which must be a text.
     pub(crate) fn text(&self) -> Result<&'a str, RecordingError> {
         self.value.as_str().ok_or_else(|| self.wants("a text"))
     }

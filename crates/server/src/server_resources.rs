@@ -56,7 +56,7 @@ pub(crate) struct ServerResources {
     /// Private values: keys and settings.
     pub(crate) values: PrivateValues,
     pub(crate) keys: KeyRing,
-    /// This process as a node of a database, if the store is one.
+    /// This process as a node of the database, if the store is a PostgreSQL database.
     node: Option<Arc<PostgresNode>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,

@@ -123,7 +123,7 @@ impl World {
         WorldLimits(&self.address)
     }
 
-    /// Returns the faults.
+    /// Returns the handle of the world's faults, which adds, lists, releases and ends them.
     #[must_use]
     pub const fn faults(&self) -> WorldFaults<'_> {
         WorldFaults(&self.address)

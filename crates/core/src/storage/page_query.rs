@@ -27,8 +27,8 @@ pub enum ListSource {
         /// Node of each edge that is returned.
         give: EdgeEnd,
     },
-    /// Sources of `inner` edges into the sources of `outer` edges into the anchor: the tasks of a project, section by
-    /// section.
+    /// Nodes two edges from the anchor, such as the tasks of a project, section by section: their `inner` edges lead to
+    /// nodes whose `outer` edges lead to the anchor.
     TwoStep {
         /// Index of the anchor.
         anchor: usize,

@@ -73,7 +73,7 @@ pub struct ListProfile {
 
 /// Paginated list under test.
 pub trait PagedList {
-    /// Returns the profile.
+    /// Returns the properties of the list that determine which laws are judged.
     fn profile(&self) -> &ListProfile;
 
     /// Requests a page.

@@ -33,7 +33,7 @@ pub struct MoveArgs {
     /// Accept a database that can lose commits in a crash (fsync off), for experiments.
     #[arg(long)]
     unsafe_database: bool,
-    /// Continue although attachment files are missing, or no folder of them is given: the copy then lacks them.
+    /// Continue even if attachment files are missing or their folder is not given; the copy then lacks them.
     #[arg(long)]
     accept_missing_files: bool,
     /// Answer with JSON.

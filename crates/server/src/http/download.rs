@@ -26,7 +26,7 @@ struct Progress {
     is_too_slow: AtomicBool,
 }
 
-/// Assessment of the bytes sent between two checks.
+/// Speed of a download between two checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pace {
     Enough,
@@ -35,7 +35,7 @@ enum Pace {
 }
 
 impl Pace {
-    /// Returns the assessment of the bytes that were sent in a time.
+    /// Returns the pace of a download that sent this many bytes in this time.
     fn of(sent: u64, time: Duration) -> Self {
         match sent {
             0 => Self::Stalled,

@@ -18,7 +18,7 @@ const DRAIN_TIME: Duration = Duration::from_secs(2);
 /// Factor by which a body counts if it is kept as a whole: the parsed value is larger than its text.
 const KEPT_FACTOR: usize = 4;
 
-/// Body of a request: as it arrives, or one that was read already.
+/// Body of a request: a stream that is still arriving, or bytes that have already been read.
 pub(crate) type ClientBody = Either<Incoming, Full<Bytes>>;
 
 /// Error of a body that breaks off while it arrives.

@@ -16,7 +16,7 @@ const PERIODS: [&str; 4] = ["1m", "1h", "1d", "7d"];
 
 /// State of a world, as the control routes show it.
 pub(crate) struct ShownWorld {
-    /// The world, as it was made.
+    /// Record of the world.
     pub(crate) world: Value,
     /// All worlds.
     pub(crate) worlds: Value,

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use workgraph_core::engine;
 use workgraph_core::storage::{Changes, CommitClock, CommitReceipt, GraphStoreError};
 
-/// Work of any kind and outcome, behind one interface.
+/// Job of the writer, of any kind and outcome, so that one queue can hold all jobs.
 pub(super) trait DynWrite: Send {
     /// Does the work; returns true if its writes should be kept.
     fn run(&mut self, transaction: &mut PgTransaction<'_>) -> bool;

@@ -22,7 +22,7 @@ fn workspace_column(workspace: Option<Gid>) -> i64 {
     workspace.map_or(0, Gid::as_i64)
 }
 
-/// Returns the 13 digits that precede each word of nodes of a type in a workspace.
+/// Returns the prefix of words in the table: 11 digits for the workspace and 2 for the type, in base 36.
 fn prefix(workspace: Option<Gid>, ty: Type) -> String {
     let mut out = vec![b'0'; 13];
     let digits = |mut number: u64, out: &mut [u8]| {

@@ -1,4 +1,4 @@
-//! Lists in the order of titles, up to the number of rows that can be read whole.
+//! Alphabetical lists, which are read whole and sorted by title: up to [`ALPHABETICAL_CAP`] rows.
 use super::{CandidateRow, RowChunk, RowKeyset, START};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::edge::Edge;

@@ -1,4 +1,4 @@
-//! Roles: the standard roles of memberships, and descriptions of further roles that the admins of a workspace keep.
+//! Roles: the standard roles of memberships, and other roles that workspace admins describe.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{
     FieldSource, LinkOne, NAME_MAX, Opaque, Resource, TEXT_MAX, Type, TypedField, ValueType,

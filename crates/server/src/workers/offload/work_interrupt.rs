@@ -97,7 +97,7 @@ impl WorkInterrupt {
         self.wants_offload.store(false, Relaxed);
     }
 
-    /// Records that the work is back where it began.
+    /// Records that the moved work is back on the thread of its connection, without a deadline.
     pub(super) fn come_back(&self) {
         self.set(None);
     }
