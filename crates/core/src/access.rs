@@ -60,7 +60,11 @@ fn at_depth(
         return Ok(if own { Level::Viewer } else { Level::None });
     }
     if viewer.service_workspace.is_some() && viewer.service_workspace == workspace {
-        return Ok(Level::Admin);
+        // What is part of a deleted object is gone for a service account, too.
+        return match part_of(node, facts)? {
+            Some(whole) => of_link(viewer, whole, facts, depth),
+            None => Ok(Level::Admin),
+        };
     }
     if node.ty == Type::User {
         return user(viewer, node, facts);
@@ -215,6 +219,40 @@ fn at_depth(
     } else {
         found
     })
+}
+
+/// Returns the object that a node is a part of, `None` if a node of its type is part of none.
+fn part_of(
+    node: &Node,
+    facts: &mut dyn AccessLookup,
+) -> Result<Option<Option<Gid>>, GraphStoreError> {
+    let edges_to = match node.ty {
+        Type::Story => Some(rel::STORY_OF),
+        Type::Attachment => Some(rel::ATTACHED_TO),
+        _ => None,
+    };
+    if let Some(rel) = edges_to {
+        let edges = facts.lookup_edges(node.gid, rel)?;
+        return Ok(Some(edges.first().map(|edge| edge.dst)));
+    }
+    let link = match node.ty {
+        Type::ProjectMembership
+        | Type::PortfolioMembership
+        | Type::GoalMembership
+        | Type::CustomFieldMembership => node.get(membership::PARENT),
+        Type::Section => node.get(section::PROJECT),
+        Type::StatusUpdate => node.get(status_update::PARENT),
+        Type::CustomFieldSetting => node.get(custom_field_setting::PARENT),
+        Type::TimeTrackingEntry
+        | Type::ProjectBrief
+        | Type::Allocation
+        | Type::RuleTrigger
+        | Type::Rate
+        | Type::Budget
+        | Type::AccessRequest => resource(node.ty).container.and_then(|key| node.link(key)),
+        _ => return Ok(None),
+    };
+    Ok(Some(link))
 }
 
 /// Returns the level on a user. Users see themselves and everyone in a workspace that they share; as guests, they see only

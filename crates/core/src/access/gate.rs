@@ -12,6 +12,8 @@ pub enum SettingKeeper {
     Sharers,
     /// The admins of the object.
     Admins,
+    /// The users who may change the workflow and the appearance of the project.
+    Customizers,
     /// The users that another setting of the team names: all members, or only its admins.
     Named(&'static str),
 }
@@ -22,6 +24,9 @@ const TEAM_ADMINS: &str = "only_team_admins";
 const PROJECT: &[(&str, SettingKeeper)] = &[
     (project::PRIVACY.def.name, SettingKeeper::Sharers),
     (project::DEFAULT_ACCESS.def.name, SettingKeeper::Sharers),
+    (project::COLOR.def.name, SettingKeeper::Customizers),
+    (project::ICON.def.name, SettingKeeper::Customizers),
+    (project::DEFAULT_VIEW.def.name, SettingKeeper::Customizers),
     (project::CUSTOMIZE_ACCESS.def.name, SettingKeeper::Admins),
     (project::SHARE_ACCESS.def.name, SettingKeeper::Admins),
     // The owner has all access.
@@ -93,6 +98,18 @@ pub fn least_to_share(node: &Node) -> Level {
     }
 }
 
+/// Returns the lowest level at which a user may change the workflow and the appearance of a project; other objects leave them
+/// to their editors.
+#[must_use]
+pub fn least_to_customize(node: &Node) -> Level {
+    let word = node.get(project::CUSTOMIZE_ACCESS);
+    if node.ty == Type::Project && word.as_deref() == Some("admin") {
+        Level::Admin
+    } else {
+        Level::Editor
+    }
+}
+
 /// Returns the lowest level at which a user may change a setting of an object, or `None` if the setting restricts nobody.
 #[must_use]
 pub fn least_to_change(node: &Node, key: &str) -> Option<Level> {
@@ -100,6 +117,7 @@ pub fn least_to_change(node: &Node, key: &str) -> Option<Level> {
     Some(match keeper {
         SettingKeeper::Sharers => least_to_share(node),
         SettingKeeper::Admins => Level::Admin,
+        SettingKeeper::Customizers => least_to_customize(node),
         SettingKeeper::Named(setting) => {
             let word = node.raw(setting).unwrap_or_default();
             if word.trim_matches('"') == TEAM_ADMINS {

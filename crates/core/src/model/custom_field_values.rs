@@ -40,11 +40,13 @@ pub fn gids(value: &str) -> impl Iterator<Item = Gid> {
 
 /// Returns the stored array of these gids, with one gid added at the end or removed.
 pub fn with_gid(gids: impl Iterator<Item = Gid>, gid: Gid, there: bool) -> String {
-    let rest = gids.filter(|one| *one != gid);
-    let all: Vec<String> = rest
-        .chain(there.then_some(gid))
-        .map(|gid| format!("\"{gid}\""))
-        .collect();
+    gid_list(gids.filter(|one| *one != gid).chain(there.then_some(gid)))
+}
+
+/// Returns a stored list of gids.
+#[must_use]
+pub fn gid_list(gids: impl Iterator<Item = Gid>) -> String {
+    let all: Vec<String> = gids.map(|gid| format!("\"{gid}\"")).collect();
     format!("[{}]", all.join(","))
 }
 

@@ -5,13 +5,14 @@
 //! The project itself lists the fields that number its tasks, so a project without such fields needs no read for it.
 pub use crate::model::auto_id::{key, number_of, prefix};
 
+use crate::access::Level;
 use crate::domain_error::DomainError;
 use crate::model::custom_field_values;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::rel;
 use crate::storage::change_builder::ChangeBuilder;
-use crate::storage::{ListPosition, NodeRef, alias};
+use crate::storage::{ListPosition, NodeRef, ReadView, alias};
 
 /// Longest prefix, in characters.
 pub const PREFIX_MAX: usize = 10;
@@ -22,6 +23,13 @@ pub fn numbering(project: &Node) -> impl Iterator<Item = Gid> {
         .raw("numbered_by")
         .into_iter()
         .flat_map(custom_field_values::gids)
+}
+
+/// Returns the list of numbering fields of a copy of a project: those that its maker sees, whose settings are copied.
+#[must_use]
+pub fn copied(view: &ReadView, project: &Node) -> String {
+    let visible = numbering(project).filter(|field| view.level(*field) > Level::None);
+    custom_field_values::gid_list(visible)
 }
 
 /// Gives a task the numbers of a project to which it is added, unless it has them.
@@ -56,13 +64,15 @@ pub fn checked(prefix: &str) -> Result<(), DomainError> {
     ))
 }
 
-/// Returns a reference to the task with an id such as `ENG-7` in a workspace, if the text has the form of an id.
+/// Returns references to the custom field and the task of an id such as `ENG-7` in a workspace, if the text has the form of an
+/// id.
 #[must_use]
-pub fn task(workspace: Gid, id: &str) -> Option<NodeRef> {
+pub fn field_and_task(workspace: Gid, id: &str) -> Option<(NodeRef, NodeRef)> {
     let (prefix, number) = id.rsplit_once('-')?;
     let plain = number.bytes().all(|b| b.is_ascii_digit()) && !number.starts_with('0');
     let number = number.parse().ok().filter(|_| plain)?;
     checked(prefix).ok()?;
     let field = NodeRef::Alias(alias::id_prefix(workspace, prefix));
-    Some(field.of(crate::storage::LinkSelector::Rank(rel::NUMBERED, number)))
+    let by = crate::storage::LinkSelector::Rank(rel::NUMBERED, number);
+    Some((field.clone(), field.of(by)))
 }

@@ -178,8 +178,8 @@ pub fn copy_values(work: &mut ChangeBuilder<'_>, draft: &mut Draft, view: &ReadV
     let Some(object) = old.raw(task::CUSTOM_FIELDS.def.name) else {
         return;
     };
-    let stored =
-        custom_field_values::stored_values(object).filter(|(field, _)| view.head(*field).is_some());
+    let stored = custom_field_values::stored_values(object)
+        .filter(|(field, _)| view.level(*field) > Level::None);
     let given = stored.map(|(field, value)| (field, Some(value.to_owned())));
     let (object, changes) = merge(None, given.collect());
     draft.set(task::CUSTOM_FIELDS, object);

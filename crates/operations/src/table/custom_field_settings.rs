@@ -15,6 +15,7 @@ use serde_json::Value;
 use std::marker::PhantomData;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
+use workgraph_core::access::gate::least_to_customize;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::numbering::Numbering;
 use workgraph_core::jobs::{self, JobKind};
@@ -245,10 +246,7 @@ fn customized<'v>(
     project: &Named<Gid>,
 ) -> Result<&'v Node, DomainError> {
     let node = call.named_node(view, project, Level::Editor)?;
-    let admins = node.get(project::CUSTOMIZE_ACCESS).as_deref() == Some("admin");
-    if admins && node.ty == Type::Project {
-        require_level(view, node, Level::Admin)?;
-    }
+    require_level(view, node, least_to_customize(node))?;
     Ok(node)
 }
 

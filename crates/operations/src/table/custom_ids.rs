@@ -48,15 +48,16 @@ impl OperationInput for TaskByCustomId {
 }
 
 impl TaskByCustomId {
-    /// Returns the task with the id, if the text has the form of an id.
-    fn task(&self) -> Option<NodeRef> {
-        auto_id_rules::task(self.workspace.node, &self.custom_id)
+    /// Returns the custom field and the task of the id, if the text has the form of an id.
+    fn field_and_task(&self) -> Option<(NodeRef, NodeRef)> {
+        auto_id_rules::field_and_task(self.workspace.node, &self.custom_id)
     }
 }
 
 fn needs(call: &RequestContext<'_>, input: &TaskByCustomId) -> Result<ReadQuery, DomainError> {
     let mut want = call.read_query().node(input.workspace.node);
-    if let Some(task) = input.task() {
+    if let Some((field, task)) = input.field_and_task() {
+        want.add_ref(field);
         want.add_ref(task);
     }
     Ok(want)
@@ -68,8 +69,12 @@ fn choose(
     input: &TaskByCustomId,
 ) -> Result<Gid, DomainError> {
     call.named_node(view, &input.workspace, Level::Viewer)?;
-    let task = input.task().and_then(|task| view.resolve(&task));
-    let task = task.and_then(|gid| view.node(gid));
+    let found = input.field_and_task().and_then(|(field, task)| {
+        // A caller who does not see the custom field knows none of its values.
+        view.visible(view.resolve(&field)?)?;
+        view.resolve(&task)
+    });
+    let task = found.and_then(|gid| view.node(gid));
     let task = task.filter(|task| call.is_visible(view, task));
     let task = task.ok_or_else(|| DomainError::not_found("task", clip(&input.custom_id)))?;
     require_level(view, task, Level::Viewer)?;

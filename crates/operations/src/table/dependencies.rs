@@ -168,7 +168,12 @@ fn others<'v, const FORWARD: bool>(
             &format!("{field}: [{i}]"),
             &named.node_ref(),
             named.input.types(),
-            Level::Viewer,
+            // The task that waits is the one that changes.
+            if FORWARD {
+                Level::Viewer
+            } else {
+                Level::Editor
+            },
         )?;
         if other.gid == on.gid {
             return Err(DomainError::field(field, "A task cannot depend on itself"));

@@ -78,6 +78,10 @@ fn instantiate_project(
         let role =
             role.ok_or_else(|| DomainError::reference_not_found(field, clip(&requested.gid)))?;
         let user = member_of(call, view, field, &requested.user, workspace)?;
+        if roles.iter().any(|(known, _)| *known == role) {
+            let reason = format_args!("Twice: {}; give each role once", clip(&requested.gid));
+            return Err(DomainError::field(field, reason));
+        }
         roles.push((role, user));
     }
     let privacy = *input.privacy.get()?;
@@ -98,7 +102,7 @@ fn instantiate_project(
         html.as_deref().unwrap_or("<body></body>"),
     );
     draft.set(project::COLOR, old.get(project_template::COLOR).as_deref());
-    draft.take(project::NUMBERED_BY, old);
+    draft.set(project::NUMBERED_BY, auto_id_rules::copied(view, old));
     let new = membership_rules::create_empty_project(&mut work, draft, call.user_gid());
     custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), workspace);
     if let Some(team) = team {

@@ -14,9 +14,9 @@ use workgraph_core::jobs::date_shift::DateShift;
 use workgraph_core::jobs::duplication::{self, CopyKind, CopyOptions, Duplication};
 use workgraph_core::jobs::template_snapshot::TemplateData;
 use workgraph_core::jobs::{self, JobKind};
-use workgraph_core::model::registry::{Type, rel};
+use workgraph_core::model::registry::{NAME_MAX, Type, rel};
 use workgraph_core::model::resources::{job, project};
-use workgraph_core::rules::{custom_field_rules, membership_rules};
+use workgraph_core::rules::{auto_id_rules, custom_field_rules, membership_rules};
 use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
 /// Operations that read or start jobs.
@@ -56,7 +56,10 @@ fn duplicate_task(
     let parts = names.iter().fold(CopyOptions::default(), |p, n| p.with(n));
     let name = match input.name.get()? {
         Some(name) => name.clone(),
-        None => format!("Duplicate of {}", old.title()),
+        None => {
+            let name = format!("Duplicate of {}", old.title());
+            name.chars().take(NAME_MAX as usize).collect()
+        }
     };
     places_allowed(view, workspace, "tasks")?;
     let mut work = call.change_builder();
@@ -118,7 +121,7 @@ fn duplicate_project(
         draft.take(field, old);
     }
     draft.take(project::PRIVACY, old);
-    draft.take(project::NUMBERED_BY, old);
+    draft.set(project::NUMBERED_BY, auto_id_rules::copied(view, old));
     if has("permissions") {
         for field in [
             project::DEFAULT_ACCESS,

@@ -118,7 +118,8 @@ fn update_setting(
         .fill(&portfolio::PROJECT_PORTFOLIO_SETTING, &mut draft);
     let mut work = call.change_builder();
     let on = draft.get(portfolio::IS_INHERITED);
-    if on {
+    let has_giver = node.get(portfolio::GIVEN_BY).is_some();
+    if on && (draft.changed(portfolio::IS_INHERITED) || !has_giver) {
         require_level(view, portfolio, Level::Editor)?;
         // A service account is not a member; access that it gives lasts while the owner of the project may share it.
         let giver = match call.viewer.service {

@@ -262,11 +262,7 @@ fn create_project(
     {
         return Err(DomainError::no_access("workspace"));
     }
-    let is_organization = || {
-        let node = view.node(workspace);
-        node.is_some_and(|node| node.get(workspace::IS_ORGANIZATION))
-    };
-    if shared.is_none() && is_organization() {
+    if shared.is_none() && is_organization(view, Some(workspace)) {
         return Err(DomainError::invalid(workgraph_wire::messages::MISSING_TEAM));
     }
     let mut work = call.change_builder();
@@ -290,6 +286,11 @@ fn create_project(
         follow(&mut work, view, to, workspace, (follower, usual));
     }
     Ok(Decision::about(work.changes, gid))
+}
+
+fn is_organization(view: &ReadView, workspace: Option<Gid>) -> bool {
+    let node = workspace.and_then(|workspace| view.node(workspace));
+    node.is_some_and(|node| node.get(workspace::IS_ORGANIZATION))
 }
 
 /// Checks that the caller may create projects in a team of the workspace.
@@ -474,6 +475,9 @@ fn change(
         let moved = teams.clone().ne(name);
         if moved {
             access_gate::may_share(view, node)?;
+        }
+        if moved && name.is_none() && is_organization(view, node.workspace) {
+            return Err(DomainError::invalid(workgraph_wire::messages::MISSING_TEAM));
         }
         for team in teams.filter(|_| moved) {
             work.unlink(node.gid, rel::TEAM, team);

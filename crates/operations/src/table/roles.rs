@@ -44,6 +44,12 @@ impl RecordFamily for Roles {
 
     fn complete(change: &mut RecordChange<'_>, _fields: &CheckedInputs) -> Result<(), DomainError> {
         let (draft, now) = (&mut change.draft, change.call.now);
+        if draft
+            .get(role::NAME)
+            .is_none_or(|name| name.trim().is_empty())
+        {
+            return Err(DomainError::field(role::NAME.def.name, "Cannot be empty"));
+        }
         if draft.is_new() {
             draft.set(role::CREATED_AT, now);
         }

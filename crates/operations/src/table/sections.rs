@@ -7,9 +7,10 @@ use crate::operation::inputs::{
 use crate::operation::rows::{action, create, update};
 use crate::operation::steps::Steps;
 use crate::operation::{Decision, ListDefinition, Operation, get, list};
-use crate::request_context::RequestContext;
+use crate::request_context::{RequestContext, require_level};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
+use workgraph_core::access::gate::least_to_customize;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::node::Node;
@@ -186,6 +187,14 @@ impl OperationInput for DeleteSection {
     }
 }
 
+/// Checks that the caller may change the sections of a section's project.
+fn require_customizer(view: &ReadView, section: &Node) -> Result<(), DomainError> {
+    let project = section.get(section::PROJECT).and_then(|gid| view.node(gid));
+    project.map_or(Ok(()), |project| {
+        require_level(view, project, least_to_customize(project))
+    })
+}
+
 fn create_section_needs(
     call: &RequestContext<'_>,
     input: &CreateSection,
@@ -219,6 +228,7 @@ fn create_section(
     input: &CreateSection,
 ) -> Result<Decision, DomainError> {
     let container = call.named_node(view, &input.project, Level::Editor)?;
+    require_level(view, container, least_to_customize(container))?;
     check_neighbour(view, input.position, container)?;
     let name = input.name.get()?;
     let mut work = call.change_builder();
@@ -252,6 +262,7 @@ fn insert_section(
     input: &InsertSection,
 ) -> Result<Decision, DomainError> {
     let container = call.named_node(view, &input.project, Level::Editor)?;
+    require_level(view, container, least_to_customize(container))?;
     let node = call.named_node(view, &input.section, Level::Editor)?;
     if view
         .link(node.gid, rel::SECTION_OF, container.gid)
@@ -296,6 +307,7 @@ fn rename_section(
     input: &RenameSection,
 ) -> Result<Decision, DomainError> {
     let node = call.named_node(view, &input.section, Level::Editor)?;
+    require_customizer(view, node)?;
     let mut draft = Draft::edit(node);
     draft.set(section::NAME, input.name.get()?.as_str());
     let mut work = call.change_builder();
@@ -323,6 +335,7 @@ fn delete_section(
     input: &DeleteSection,
 ) -> Result<Decision, DomainError> {
     let node = call.named_node(view, &input.section, Level::Editor)?;
+    require_customizer(view, node)?;
     if !view.sources(node.gid, rel::SECTION).is_empty()
         || !view.sources(node.gid, rel::MY_TASKS).is_empty()
     {

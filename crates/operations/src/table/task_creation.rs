@@ -6,7 +6,7 @@ use super::default_section::default_section_of_new_task;
 use super::likes;
 use super::named_users::named_member;
 use super::subtask_depth::require_subtask_depth;
-use super::task_fields::{assign, write};
+use super::task_fields::{assign, own_list, write};
 use super::{task_custom_type, task_external, task_values};
 use crate::operation::Decision;
 use crate::request_context::{RequestContext, parse_gid};
@@ -142,17 +142,14 @@ pub(super) fn create_task(
     write(call, view, &mut draft, inputs)?;
     task_external::write(call, &mut work, &mut draft, None, inputs, workspace)?;
     let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
-    let assignee = assignee.map(|user| user.gid);
     let mut containers: Vec<Gid> = spots.iter().map(|spot| spot.project).collect();
-    if assignee == Some(call.user_gid()) && inputs.has("custom_fields") {
-        // The caller's task list gives its tasks custom fields, too.
-        let membership = view.viewer.membership(workspace);
-        containers.extend(membership.and_then(|membership| membership.task_list));
+    if inputs.has("custom_fields") {
+        containers.extend(own_list(call, view, &draft, workspace));
     }
     let values = task_values::write(call, view, &mut draft, inputs, None, &containers)?;
     custom_field_rules::index_value_changes(&mut work, draft.gid, view, &values);
     let mut followers = vec![call.user_gid()];
-    followers.extend(assignee);
+    followers.extend(assignee.map(|user| user.gid));
     for follower in &input.followers {
         followers.push(named_member(call, view, follower, workspace)?);
     }

@@ -126,9 +126,8 @@ pub(super) fn assign<'v>(
     let leave = |work: &mut ChangeBuilder<'_>| leave_lists(view, work, on, is_new, None);
     match inputs.get("assignee") {
         None => {
-            if let Some(assignee) = draft.get(task::ASSIGNEE) {
-                arrange(call, view, work, (draft, workspace), inputs, assignee)?;
-            }
+            let assignee = draft.get(task::ASSIGNEE);
+            arrange(call, view, work, (draft, workspace), inputs, assignee)?;
             Ok(None)
         }
         Some(InputValue::Ref(text)) => {
@@ -165,16 +164,29 @@ pub(super) fn assign<'v>(
                     work.link(on, rel::MY_TASKS, edge.src, ListPosition::First, Some(list));
                 }
             }
-            arrange(call, view, work, (draft, workspace), inputs, user.gid)?;
+            arrange(call, view, work, (draft, workspace), inputs, Some(user.gid))?;
             Ok(Some(user))
         }
         Some(_) => {
             draft.set(task::ASSIGNEE, None);
             draft.set(task::ASSIGNED_BY, None);
             leave(work);
+            arrange(call, view, work, (draft, workspace), inputs, None)?;
             Ok(None)
         }
     }
+}
+
+/// Returns the caller's task list if the task is assigned to the caller: it gives the task custom fields, too.
+pub(super) fn own_list(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    draft: &Draft,
+    workspace: Gid,
+) -> Option<Gid> {
+    let membership = view.viewer.membership(workspace);
+    let list = membership.and_then(|membership| membership.task_list);
+    list.filter(|_| draft.get(task::ASSIGNEE) == Some(call.user_gid()))
 }
 
 /// Removes a task from the lists that it is in, but for one section. A new task is in none.
@@ -201,7 +213,7 @@ fn arrange(
     work: &mut ChangeBuilder<'_>,
     (draft, workspace): (&Draft, Gid),
     inputs: &CheckedInputs,
-    assignee: Gid,
+    assignee: Option<Gid>,
 ) -> Result<(), DomainError> {
     let Some(InputValue::Ref(text)) = inputs.get("assignee_section") else {
         return Ok(());
@@ -217,7 +229,7 @@ fn arrange(
     let list = section.get(section::PROJECT);
     let membership = view.viewer.membership(workspace);
     let own = membership.and_then(|membership| membership.task_list);
-    if assignee != call.user_gid() || own.is_none() || list != own {
+    if assignee != Some(call.user_gid()) || own.is_none() || list != own {
         return Err(DomainError::field(
             "assignee_section",
             "Not a section of the assignee's task list",

@@ -483,7 +483,11 @@ fn remove_followers(
         if follower != call.user_gid() {
             require_level(view, on, Level::Commenter)?;
         }
-        if view.link(on.gid, rel::FOLLOWERS, follower).is_some() {
+        // A request may name a user twice.
+        let removed = (on.gid, rel::FOLLOWERS, follower);
+        if view.link(on.gid, rel::FOLLOWERS, follower).is_some()
+            && !work.changes.edge_removals.contains(&removed)
+        {
             work.unlink(on.gid, rel::FOLLOWERS, follower);
             work.record_removed(on.gid, Type::Task, "followers", follower);
         }

@@ -6,7 +6,7 @@ use super::likes;
 use super::list_filters::{COMPLETED_SINCE, MODIFIED_SINCE};
 use super::task_creation::inputs::CreateTask;
 use super::task_creation::{add_node_refs, create_needs, create_task};
-use super::task_fields::{assign, write};
+use super::task_fields::{assign, own_list, write};
 use super::{task_external, task_values};
 use crate::operation::inputs::{Input, Named};
 use crate::operation::rows::{computed_list, create, update};
@@ -185,9 +185,7 @@ fn needs(call: &RequestContext<'_>, input: &UpdateTask) -> Result<ReadQuery, Dom
         let at = want.add_ref(on.clone());
         want.custom_fields_of.push(at);
     }
-    // Lists of assignees give their tasks custom fields.
-    let of_lists = ["assignee", "assignee_section", "custom_fields"];
-    if of_lists.iter().any(|name| inputs.has(name)) {
+    if inputs.has("assignee") || inputs.has("assignee_section") {
         want = want.edges(on.clone(), rel::MY_TASKS);
     }
     if let Some(InputValue::Ref(assignee)) = inputs.get("assignee") {
@@ -216,8 +214,16 @@ fn change(
     write(call, view, &mut draft, inputs)?;
     let before = node.raw("external");
     task_external::write(call, &mut work, &mut draft, before, inputs, workspace)?;
-    let changed = task_values::write_to(call, view, &mut draft, inputs, node)?;
     let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
+    let changed = if inputs.has("custom_fields") {
+        let sections = view.links(node.gid, rel::SECTION).iter();
+        let mut containers: Vec<Gid> = sections.filter_map(|edge| edge.aux).collect();
+        containers.extend(own_list(call, view, &draft, workspace));
+        let before = node.raw(task::CUSTOM_FIELDS.def.name);
+        task_values::write(call, view, &mut draft, inputs, before, &containers)?
+    } else {
+        Vec::new()
+    };
     if let Some(assignee) = assignee
         && draft.changed(task::ASSIGNEE)
         && view.link(node.gid, rel::FOLLOWERS, assignee.gid).is_none()

@@ -18,7 +18,7 @@ use workgraph_core::jobs::duplication::{CopyKind, CopyPhase};
 use workgraph_core::jobs::{self, JobKind};
 use workgraph_core::model::registry::{Direction, NAME_MAX, Relation, Type, rel};
 use workgraph_core::model::resources::{job, project, project_template};
-use workgraph_core::rules::custom_field_rules;
+use workgraph_core::rules::{auto_id_rules, custom_field_rules};
 use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, PageQuery, ReadQuery, ReadView, RowFilter,
 };
@@ -318,7 +318,7 @@ fn save(
     let html = html.as_deref().unwrap_or("<body></body>");
     draft.set(project_template::HTML_DESCRIPTION, html);
     draft.set(project_template::COLOR, old.get(project::COLOR).as_deref());
-    draft.take(project::NUMBERED_BY, old);
+    draft.set(project::NUMBERED_BY, auto_id_rules::copied(view, old));
     let new = work.create(&draft, Some(workspace));
     let to = (new, Type::ProjectTemplate);
     custom_field_rules::copy_settings(&mut work, view, old.gid, to, workspace);

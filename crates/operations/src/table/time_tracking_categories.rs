@@ -1,13 +1,16 @@
 //! Categories of tracked time, which the admins of a workspace manage, and the entries in them.
 use super::list_filters::{day_filter, flag_filter};
-use super::record_family::{RecordFamily, Rows, workspace_parent};
+use super::record_family::{RecordChange, RecordFamily, Rows, workspace_parent};
 use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::inputs::{Input, Named, RecordUpdate, path};
 use crate::operation::{ListDefinition, Operation, list};
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
+use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::time_tracking::{CATEGORY_IS_ARCHIVED, ENTERED_ON};
+use workgraph_core::model::resources::time_tracking::{
+    CATEGORY_IS_ARCHIVED, CATEGORY_NAME, ENTERED_ON,
+};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::storage::{EdgeEnd, RowFilter};
 
@@ -54,6 +57,17 @@ impl RecordFamily for Categories {
         &Input::new_record(Self::TYPE, &["name"], "The fields of the new category.");
     const CHANGED: &'static Input<RecordUpdate> =
         &Input::updated_record(Self::TYPE, "The fields of the category to change.");
+
+    fn complete(change: &mut RecordChange<'_>, _fields: &CheckedInputs) -> Result<(), DomainError> {
+        let name = change.draft.get(CATEGORY_NAME);
+        if name.is_none_or(|name| name.trim().is_empty()) {
+            return Err(DomainError::field(
+                CATEGORY_NAME.def.name,
+                "Cannot be empty",
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl RecordList for Categories {

@@ -11,8 +11,9 @@ use workgraph_core::access::{Level, Role};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::email_address::EmailAddress;
-use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::{user, workspace};
+use workgraph_core::model::node::Node;
+use workgraph_core::model::registry::{Direction, LinkOne, Type, TypedField, rel};
+use workgraph_core::model::resources::{goal, portfolio, project, user, workspace};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::sharing::Sharing;
@@ -376,6 +377,16 @@ fn joined(work: ChangeBuilder<'_>, user: Gid) -> Decision {
     }
 }
 
+/// Returns the field with the owner of a shared object of a type, if it has one.
+const fn owner_of(ty: Type) -> Option<TypedField<LinkOne>> {
+    match ty {
+        Type::Project => Some(project::OWNER),
+        Type::Portfolio => Some(portfolio::OWNER),
+        Type::Goal => Some(goal::OWNER),
+        _ => None,
+    }
+}
+
 /// Removes a user's workspace membership, with everything that the user belongs to in that workspace.
 fn remove_user(
     call: &RequestContext<'_>,
@@ -406,18 +417,33 @@ fn remove_user(
         .map(MembershipRole::of_membership);
     let standing = standing.unwrap_or(MembershipRole::of(Role::Guest));
     membership_rules::leave_workspace(&mut work, user, workspace.gid, seat.aux, standing);
-    for rel in [rel::TEAM_MEMBERS, rel::MEMBERS] {
-        for edge in view.sources(user, rel) {
-            let node = view.head(edge.src);
-            let Some(node) = node.filter(|n| n.workspace == Some(workspace.gid)) else {
-                continue;
-            };
-            work.unlink(node.gid, rel, user);
-            if let Some(membership) = edge.aux {
-                let sharing = Sharing::of(node.ty);
-                let ty = sharing.map_or(Type::TeamMembership, |s| s.membership);
-                work.trash(membership, ty);
-            }
+    let is_here = |node: &&Node| node.workspace == Some(workspace.gid);
+    for edge in view.sources(user, rel::TEAM_MEMBERS) {
+        if let Some(team) = view.head(edge.src).filter(is_here) {
+            membership_rules::leave_team(&mut work, user, team.gid, edge.aux);
+        }
+    }
+    // A user who removes another owns what that one owned, so that it can still be reached, and its former owner can't if they
+    // return.
+    let heir = Some(call.user_gid()).filter(|heir| *heir != user && call.viewer.service.is_none());
+    for edge in view.sources(user, rel::MEMBERS) {
+        let Some(sharing) = view
+            .head(edge.src)
+            .filter(is_here)
+            .and_then(|n| Sharing::of(n.ty))
+        else {
+            continue;
+        };
+        if let Some(membership) = edge.aux {
+            sharing.leave(&mut work, user, edge.src, membership);
+        }
+        let owner = owner_of(sharing.ty);
+        if let Some((owner, node)) = owner.zip(view.node(edge.src))
+            && node.get(owner) == Some(user)
+        {
+            let mut draft = Draft::edit(node);
+            draft.set(owner, heir);
+            work.save(&draft);
         }
     }
     Ok(Decision {

@@ -143,7 +143,9 @@ impl<'s> Copier<'s> {
                 let section = self.copy_of(self.more, edge.dst)?;
                 return Some((section, self.plot.copy));
             }
-            let open = self.view.level(project) >= Level::Editor;
+            // The tasks of a template are in no other project.
+            let is_task = self.plot.kind != CopyKind::ProjectToTemplate;
+            let open = is_task && self.view.level(project) >= Level::Editor;
             let there = self.view.head(edge.dst).is_some();
             (self.plot.parts.has("projects") && open && there).then_some((edge.dst, project))
         })

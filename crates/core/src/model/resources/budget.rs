@@ -70,7 +70,7 @@ pub const TOTAL: TypedField<Opaque> = group("total", TOTAL_PARTS).doc("The targe
 /// Declaration of budgets.
 pub static BUDGET: Resource = Resource {
     path: "budgets",
-    read_scope: "projects:read",
+    read_scope: "default",
     title: None,
     container: Some("parent"),
     fields: &[
@@ -96,7 +96,7 @@ pub const COST_BUDGET: TypedField<LinkOne> = TypedField::inline("cost_budget", &
 pub static PROJECT_TOTALS: Resource = Resource {
     path: "project_totals",
     noun: "totals of a project",
-    read_scope: "projects:read",
+    read_scope: "default",
     title: None,
     fields: &[
         GID.def,

@@ -34,7 +34,7 @@ const SUBTYPE: TypedField<Opaque> = TypedField::other(
 /// Declaration of allocations.
 pub static ALLOCATION: Resource = Resource {
     path: "allocations",
-    read_scope: "projects:read",
+    read_scope: "default",
     title: None,
     container: Some("parent"),
     ordered_by: Some("start_date"),
@@ -83,7 +83,7 @@ pub const RATE_CREATED_BY: TypedField<LinkOne> = CREATED_BY.compact();
 /// Declaration of rates.
 pub static RATE: Resource = Resource {
     path: "rates",
-    read_scope: "projects:read",
+    read_scope: "default",
     title: None,
     container: Some("parent"),
     fields: &[

@@ -27,7 +27,7 @@ pub const PROJECT: TypedField<LinkOne> =
 pub static PROJECT_BRIEF: Resource = Resource {
     path: "project_briefs",
     noun: "project brief",
-    read_scope: "projects:read",
+    read_scope: "default",
     flavor: RichTextProfile::Brief,
     title: None,
     container: Some("project"),

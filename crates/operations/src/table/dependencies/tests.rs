@@ -2,6 +2,7 @@ use super::DEPENDENCIES_MAX;
 use crate::decision_scene::{DecisionScene, stories, written};
 use serde_json::json;
 use workgraph_core::Gid;
+use workgraph_core::access::Level;
 use workgraph_core::model::registry::rel;
 use workgraph_core::storage::ListPosition;
 
@@ -108,4 +109,30 @@ fn only_a_dependency_that_exists_is_removed() {
         .decide(scene.ann, "removeDependenciesForTask", water, remove)
         .unwrap();
     assert_eq!(decision.changes.edge_removals, [(water, rel::DEPENDS, sow)]);
+}
+
+#[test]
+fn only_editors_of_the_waiting_task_change_what_it_waits_for() {
+    let mut scene = DecisionScene::new();
+    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
+    let [own] = scene.tasks();
+    let [seen, edited] = [Level::Viewer, Level::Editor].map(|level| {
+        scene.given(|fixture| {
+            let attic = fixture.private_project(acme, "Attic", ann);
+            fixture.share(attic, acme, bob, level);
+            let section = fixture.section_in(attic);
+            fixture.task_in(section, "Tidy", ann)
+        })
+    });
+    for operation in ["addDependentsForTask", "removeDependentsForTask"] {
+        let waits = |task: Gid| json!({"dependents": [task]});
+        let refused = scene.refused(bob, operation, own, waits(seen));
+        assert!(refused.contains("do not have permission to change this task"));
+        scene.decide(bob, operation, own, waits(edited)).unwrap();
+    }
+    // A task may wait for one that the caller only sees.
+    let for_it = json!({"dependencies": [seen]});
+    scene
+        .decide(bob, "addDependenciesForTask", own, for_it)
+        .unwrap();
 }

@@ -11,7 +11,7 @@ use workgraph_core::model::registry::{CustomFieldType, Type};
 use workgraph_core::model::resources::custom_field::OPTIONS_MAX;
 use workgraph_core::model::resources::enum_option;
 use workgraph_core::model::validate;
-use workgraph_core::model::validate::{CheckedInputs, shown};
+use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
 
 const NEW: Input<NewOption> = Input::parsed(
     InputPlace::Body,
@@ -178,17 +178,19 @@ fn read_items(items: &[Value]) -> Result<Vec<CheckedInputs>, DomainError> {
         check_name(option, &format!("{field}: [{at}]: {NAME}"))?;
         options.push(option);
     }
-    let off = |option: &&Map<String, Value>| option.get("enabled") == Some(&Value::Bool(false));
-    if options.iter().all(off) {
+    let options = options.into_iter();
+    let checked =
+        options.map(|option| validate::check_inputs(&enum_option::ENUM_OPTION, option, true));
+    let checked: Vec<CheckedInputs> = checked.collect::<Result<_, _>>()?;
+    // Forms send a flag as text, which the check has read.
+    let is_off = |option: &CheckedInputs| matches!(option.get("enabled"), Some(InputValue::Stored(raw)) if raw == "false");
+    if checked.iter().all(is_off) {
         return Err(DomainError::field(
             field,
             "At least one option must be enabled",
         ));
     }
-    let options = options.into_iter();
-    options
-        .map(|option| validate::check_inputs(&enum_option::ENUM_OPTION, option, true))
-        .collect()
+    Ok(checked)
 }
 
 /// Returns the error of a field with too many options.

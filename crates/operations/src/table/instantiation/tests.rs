@@ -160,6 +160,9 @@ fn a_member_of_the_workspace_takes_a_role_of_the_template() {
     };
     let unknown = instantiate("2", scene.bob).unwrap_err().message;
     assert_eq!(unknown, "requested_roles: [0]: Unknown object: 2");
+    let twice = json!({"requested_roles": [{"gid": "1", "value": scene.bob}, {"gid": "1", "value": scene.ann}]});
+    let twice = scene.refused(scene.ann, PROJECT, pattern, new_project(twice));
+    assert!(twice.contains("[1]: Twice: 1"), "{twice}");
     let outside = instantiate("1", eve).unwrap_err().message;
     assert!(outside.starts_with("requested_roles: [0]: "), "{outside}");
     let made = instantiate("1", scene.bob).unwrap();

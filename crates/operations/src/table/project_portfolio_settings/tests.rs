@@ -105,3 +105,15 @@ fn a_setting_names_the_user_who_gave_access() {
     let giver = node(&on, setting).get(portfolio::GIVEN_BY);
     assert_eq!(giver, Some(scene.ann));
 }
+
+#[test]
+fn who_repeats_a_setting_does_not_become_its_giver() {
+    let scene = DecisionScene::new();
+    let (beds, setting) = beds(&scene);
+    let editor = json!({"parent": beds, "member": scene.bob, "access_level": "editor"});
+    scene.done(scene.ann, "createMembership", beds, editor);
+    scene.done(scene.ann, CHANGE, setting, inherited(true));
+    let again = scene.decide(scene.bob, CHANGE, setting, inherited(true));
+    let writes = again.unwrap().changes.node_writes;
+    assert!(writes.iter().all(|write| write.node.gid != setting));
+}

@@ -44,3 +44,11 @@ fn only_a_change_of_a_role_sets_its_time() {
         now
     );
 }
+
+#[test]
+fn a_role_has_a_name() {
+    let scene = DecisionScene::new();
+    let blank = json!({"name": " ", "workspace": scene.acme});
+    let refused = scene.refused(scene.ann, "createRole", scene.acme, blank);
+    assert_eq!(refused, "name: Cannot be empty");
+}

@@ -22,3 +22,11 @@ fn only_admins_of_the_workspace_keep_its_categories() {
         .unwrap();
     assert!(node(&changed, digging).get(CATEGORY_IS_ARCHIVED));
 }
+
+#[test]
+fn a_category_has_a_name() {
+    let scene = DecisionScene::new();
+    let blank = json!({"name": " ", "workspace": scene.acme});
+    let refused = scene.refused(scene.ann, "createTimeTrackingCategory", scene.acme, blank);
+    assert_eq!(refused, "name: Cannot be empty");
+}

@@ -4,7 +4,7 @@ use crate::decision_scene::{DecisionScene, node, written};
 use serde_json::json;
 use workgraph_core::access::Level;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::{project, status_update};
+use workgraph_core::model::resources::{project, status_update, workspace};
 
 const CHANGE: &str = "updateProject";
 
@@ -13,7 +13,10 @@ fn only_an_admin_gives_a_project_another_owner() {
     let scene = DecisionScene::new();
     let body = json!({"owner": scene.bob});
     let refused = scene.refused(scene.bob, CHANGE, scene.garden, body.clone());
-    assert_eq!(refused, "You do not have permission to share this project.");
+    assert_eq!(
+        refused,
+        "You do not have permission to administer this project."
+    );
     scene.done(scene.bob, CHANGE, scene.garden, json!({"name": "Park"}));
     let changed = scene.done(scene.ann, CHANGE, scene.garden, body);
     let owner = node(&changed, scene.garden).get(project::OWNER);
@@ -63,9 +66,49 @@ fn a_new_team_takes_the_place_of_the_one_before() {
     assert_eq!(written(&moved, rel::TEAM), [(scene.garden, after)]);
     let left = [(scene.garden, rel::TEAM, before)];
     assert_eq!(moved.changes.edge_removals, left);
-    let alone = change(json!({"team": null}));
+}
+
+#[test]
+fn only_a_project_outside_of_organizations_has_no_team() {
+    let mut scene = DecisionScene::new();
+    let (acme, before) = (scene.acme, team(&mut scene));
+    scene.done(scene.ann, CHANGE, scene.garden, json!({"team": before}));
+    let alone = json!({"team": null});
+    let refused = scene.refused(scene.ann, CHANGE, scene.garden, alone.clone());
+    assert_eq!(refused, "Missing required team field");
+    scene.edit(acme, |draft| draft.set(workspace::IS_ORGANIZATION, false));
+    let alone = scene.done(scene.ann, CHANGE, scene.garden, alone);
+    let left = [(scene.garden, rel::TEAM, before)];
     assert_eq!(alone.changes.edge_removals, left);
-    assert!(written(&alone, rel::TEAM).is_empty());
+}
+
+#[test]
+fn a_project_may_leave_its_appearance_and_sections_to_its_admins() {
+    let mut scene = DecisionScene::new();
+    let (ann, bob, garden) = (scene.ann, scene.bob, scene.garden);
+    let section = scene.given(|fixture| fixture.section_in(garden));
+    scene.done(
+        ann,
+        "createSectionForProject",
+        garden,
+        json!({"name": "Paths"}),
+    );
+    let of_admins = json!({"minimum_access_level_for_customization": "admin"});
+    scene.done(ann, CHANGE, garden, of_admins);
+    for (operation, on, body) in [
+        (CHANGE, garden, json!({"color": "dark-red"})),
+        ("createSectionForProject", garden, json!({"name": "Beds"})),
+        ("updateSection", section, json!({"name": "Beds"})),
+        ("deleteSection", section, json!({})),
+    ] {
+        let refused = scene.refused(bob, operation, on, body.clone());
+        assert_eq!(
+            refused,
+            "You do not have permission to administer this project."
+        );
+        scene.decide(ann, operation, on, body).unwrap();
+    }
+    scene.done(bob, CHANGE, garden, json!({"name": "Park"}));
 }
 
 #[test]

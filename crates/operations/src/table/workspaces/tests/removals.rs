@@ -1,8 +1,9 @@
 use super::user_named;
-use crate::decision_scene::DecisionScene;
+use crate::decision_scene::{DecisionScene, node};
+use crate::operation::Decision;
 use workgraph_core::access::{Level, Role};
 use workgraph_core::model::registry::rel;
-use workgraph_core::model::resources::membership;
+use workgraph_core::model::resources::{membership, project};
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::storage::{EdgeWrite, ListPosition};
 
@@ -69,6 +70,7 @@ fn a_removed_user_leaves_teams_and_projects_of_this_workspace() {
         (bob, rel::WORKSPACES, acme),
         (team, rel::TEAM_MEMBERS, bob),
         (garden, rel::MEMBERS, bob),
+        (garden, rel::PROJECT_FOLLOWERS, bob),
     ];
     assert_eq!(removed.changes.edge_removals, gone);
     assert_eq!(removed.changes.trashed[1..], seats);
@@ -116,4 +118,17 @@ fn a_view_only_member_who_returns_is_view_only_unless_an_admin_invites() {
     };
     assert!(view_only(scene.bob));
     assert!(!view_only(scene.ann));
+}
+
+#[test]
+fn who_removes_a_user_owns_what_they_owned() {
+    let mut scene = DecisionScene::new();
+    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
+    let shed = scene.given(|fixture| fixture.private_project(acme, "Shed", bob));
+    scene.edit(shed, |draft| draft.set(project::OWNER, bob));
+    let removed = scene.decide(ann, "removeUserForWorkspace", acme, user_named(bob));
+    let owner = |decision: &Decision| node(decision, shed).get(project::OWNER);
+    assert_eq!(owner(&removed.unwrap()), Some(ann));
+    let left = scene.decide(bob, "removeUserForWorkspace", acme, user_named(bob));
+    assert_eq!(owner(&left.unwrap()), None);
 }
