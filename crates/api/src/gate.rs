@@ -2,8 +2,10 @@
 mod shared_admission;
 
 use crate::cache::token_cache::{ConnectionTokenCache, TokenLookup};
+use crate::dispatch::viewer_key;
 use crate::error;
 use crate::error::ApiError;
+use crate::execute::load_view::load;
 use crate::execute::record_response::CostedResponse;
 use crate::limits::admission::EffectiveLimits;
 use crate::limits::request_weight::RequestWeight;
@@ -16,7 +18,7 @@ use workgraph_auth::{
     Account, AuthRefusal, BearerError, BrowserSession, Grant, TokenKind, TokenRecord, TokenRefusal,
     bearer, check_token, token_digest,
 };
-use workgraph_core::storage::Seq;
+use workgraph_core::storage::{ReadQuery, Seq};
 use workgraph_limits::Permit;
 use workgraph_operations::operation::{NumberedOperation, Operation};
 use workgraph_wire::messages;
@@ -285,7 +287,15 @@ impl Api {
             let mut terms = None;
             let admitted = self.admit_weight(&authentication, RequestWeight::READ, 0, &mut terms);
             let permit = admitted.await?;
-            Ok((authentication.grant, permit))
+            // A token that reaches no workspace is refused here as by every operation.
+            let grant = authentication.grant;
+            let reached = ReadQuery {
+                app: grant.app,
+                allowed_workspaces: grant.allowed_workspaces.clone(),
+                ..ReadQuery::of(viewer_key(&grant)?)
+            };
+            load(self, &reached).await?;
+            Ok((grant, permit))
         };
         let admitted: Result<_, ApiError> = admitted.await;
         admitted.map_err(|failure| {

@@ -20,7 +20,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use workgraph_api::limits::exhaustion::EXHAUSTIBLE;
 use workgraph_api::{ApiResponse, Clock, RequestRefusal};
 use workgraph_webhooks::signature::{SECRET_HEADER, SIGNATURE_HEADER};
@@ -169,11 +169,14 @@ async fn control(
         ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
         ("GET", ["requests"]) => shown(test_world.requests.json(&RequestPattern::of_query(query)?)),
         ("DELETE", ["requests"]) => {
+            if !query.is_empty() {
+                bail!("{query}: all requests are forgotten at once; leave the parameters out");
+            }
             test_world.requests.clear();
             shown(json!({}))
         }
         ("POST", ["requests", "verify"]) => {
-            shown(test_world.requests.verify(&serde_json::from_slice(body)?))
+            shown(test_world.requests.verify(&RequestPattern::of_body(body)?))
         }
         ("GET", ["inbox", name]) => shown(test_world.inboxes.json(name)),
         ("PUT", ["inbox", name]) => {
@@ -297,6 +300,11 @@ async fn show_clock(test_world: &TestWorld) -> Result<ApiResponse> {
     Ok(shown(clock_json(test_world, Some(settled))))
 }
 
+/// Returns the last time that a clock may show: dates in headers of replies end with the year 9999.
+fn last_time() -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_214_400)
+}
+
 async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiResponse> {
     let change: ClockChange = serde_json::from_slice(body)?;
     let now = test_world.clock.now();
@@ -307,10 +315,20 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiRes
     let target = match (change.advance, change.set, change.mode.as_deref()) {
         (Some(period), None, None) => {
             let target = now.checked_add(parse_period("advance", &period)?);
-            target.context("advance: the time would be too late")?
+            target
+                .filter(|target| *target <= last_time())
+                .with_context(|| {
+                    format!(
+                        "advance: the time would be after {}",
+                        time_text(last_time())
+                    )
+                })?
         }
         (None, Some(time), None) => {
             let target = parse_time("set", &time)?;
+            if target > last_time() {
+                bail!("set: the time would be after {}", time_text(last_time()));
+            }
             if target < now {
                 bail!(
                     "set: the clock shows {}, and time does not go back; a new world can begin earlier (`now`)",

@@ -199,7 +199,25 @@ impl RequestPattern {
                 ),
             }
         }
-        Ok(pattern)
+        pattern.checked()
+    }
+
+    /// Reads a pattern from the body of a request.
+    ///
+    /// # Errors
+    /// Names the member that is unknown or wrong.
+    pub(crate) fn of_body(body: &[u8]) -> Result<Self> {
+        serde_json::from_slice::<Self>(body)?.checked()
+    }
+
+    /// Checks that requests can match.
+    fn checked(self) -> Result<Self> {
+        if let Some(operation) = &self.operation
+            && !workgraph_operations::all().any(|known| known.id == operation)
+        {
+            bail!("operation: no operation has the name `{operation}`");
+        }
+        Ok(self)
     }
 
     /// Returns the number of fields that a request does not have.

@@ -17,6 +17,7 @@ use crate::ports::oauth_store::{IssuedTokens, RedemptionOutcome};
 use crate::ports::token_store::AuthStoreError;
 use crate::refusal_reason::AuthRefusal;
 use crate::tokens::grant::{TokenRefusal, is_alive};
+use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
@@ -105,7 +106,7 @@ impl Endpoints<'_> {
             .tokens
             .prefixes
             .mint(TokenKind::Refresh, &fresh.refresh);
-        let id_token = self.id_token(&code, &person, &access_text, now)?;
+        let id_token = self.id_token(&code, code.scopes, &person, &access_text, now)?;
         let end = now.checked_add(self.tokens.access_lifetime).unwrap_or(now);
         // Nothing proves who presents the refresh token of a client without a secret, and it is not rotated, so nobody gets
         // its text (RFC 9700 section 2.2.2). The access token still depends on it, and both expire together.
@@ -122,13 +123,24 @@ impl Endpoints<'_> {
         };
         let outcome = self.store.redeem(&digest, Some(tokens), now).await;
         match outcome.map_err(EndpointStop::ServerError)? {
-            RedemptionOutcome::Issued(left) => Ok(TokenResponse {
-                refresh_token: (!is_public).then(|| refresh_text.expose()),
-                scope: (left.scopes != code.scopes).then(|| left.scopes.to_string()),
-                id_token: id_token.as_deref(),
-                ..TokenResponse::new(&access_text, self.tokens.access_lifetime, &person)
+            // Nothing is left of the grant.
+            RedemptionOutcome::Issued(left) if left.scopes.is_empty() => {
+                Err(code_refused(AuthRefusal::GrantEnded))
             }
-            .reply()),
+            RedemptionOutcome::Issued(left) => {
+                let id_token = match left.scopes == code.scopes {
+                    true => id_token,
+                    // The claims are those of the scopes that are left.
+                    false => self.id_token(&code, left.scopes, &person, &access_text, now)?,
+                };
+                Ok(TokenResponse {
+                    refresh_token: (!is_public).then(|| refresh_text.expose()),
+                    scope: (left.scopes != code.scopes).then(|| left.scopes.to_string()),
+                    id_token: id_token.as_deref(),
+                    ..TokenResponse::new(&access_text, self.tokens.access_lifetime, &person)
+                }
+                .reply())
+            }
             RedemptionOutcome::Spent => Err(code_refused(AuthRefusal::GrantEnded)),
             RedemptionOutcome::Replayed => Err(code_refused(AuthRefusal::CodeReplayed)),
             RedemptionOutcome::Unknown => Err(code_refused(AuthRefusal::CodeUnknown)),
@@ -215,19 +227,20 @@ impl Endpoints<'_> {
     fn id_token(
         &self,
         code: &AuthorizationCode,
+        scopes: ScopeSet,
         person: &UserInfo,
         access: &Secret,
         now: SystemTime,
     ) -> Result<Option<String>, EndpointStop> {
         let nonce = code.nonce.as_deref();
-        let Some(signer) = self.signer.filter(|_| is_openid(code.scopes, nonce)) else {
+        let Some(signer) = self.signer.filter(|_| is_openid(scopes, nonce)) else {
             return Ok(None);
         };
         let token = IdToken {
             issuer: self.issuer,
             user: person,
             app: code.app,
-            scopes: code.scopes,
+            scopes,
             nonce,
             auth_time: code.auth_time,
             access: Some(access),
