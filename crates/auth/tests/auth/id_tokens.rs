@@ -311,6 +311,36 @@ fn an_openid_exchange_brings_an_id_token() {
     assert!(SCOPES.parse("openid").is_ok());
 }
 
+/// A user may consent to less before the code is redeemed.
+#[test]
+fn an_exchange_brings_an_id_token_only_if_its_scope_is_left() {
+    let service = Service::new();
+    let ring = ring_of_one();
+    let endpoints = Endpoints {
+        store: service.store.as_ref(),
+        users: &Town,
+        issuer: ISSUER,
+        scopes: SCOPES,
+        tokens: TokenSettings::DEFAULT,
+        public_clients: PublicClients::Refused,
+        signer: ring.signer(at(0)),
+    };
+    let redeemed = |later: &str| {
+        let scoped = |scope: &str| with(&asks(), "scope", Some(scope));
+        let code = service.allow(&scoped("openid tasks:read"), at(5000));
+        service.allow(&scoped(later), at(5500));
+        let form = EndpointRequest {
+            pairs: &exchange(&code),
+            authorization: &[],
+        };
+        block_on(endpoints.token(&form, &service.fresh(), at(6000))).unwrap()
+    };
+    assert!(redeemed("openid tasks:read").body.contains("id_token"));
+    let less = redeemed("tasks:read");
+    assert_eq!(member(&less, "scope"), "tasks:read");
+    assert!(!less.body.contains("id_token"));
+}
+
 #[test]
 fn b58_the_discovery_document() {
     let text = discovery::document(&POLICY, "https://wg.example");

@@ -33,6 +33,48 @@ fn pages_of_other_origins_other_hosts_and_forms_move_nothing() {
 }
 
 #[test]
+fn a_request_that_could_not_be_meant_is_refused() {
+    let stand_in = StandIn::start("stand-in-refusals");
+    let json = [("Content-Type", "application/json")];
+    for (method, path, body, reason) in [
+        (
+            "POST",
+            "/-/clock",
+            r#"{"advance":"300000000000s"}"#,
+            "would be after",
+        ),
+        (
+            "POST",
+            "/-/clock",
+            r#"{"set":"9999-12-31T23:59:59Z"}"#,
+            "would be after",
+        ),
+        (
+            "POST",
+            "/-/requests/verify",
+            r#"{"operation":"creatTask","count":0}"#,
+            "no operation has the name",
+        ),
+        (
+            "GET",
+            "/-/requests?operation=nope",
+            "",
+            "no operation has the name",
+        ),
+        (
+            "DELETE",
+            "/-/requests?operation=getUser",
+            "",
+            "leave the parameters out",
+        ),
+    ] {
+        let reply = stand_in.send(method, path, &json, body);
+        assert_eq!(reply.status, 400, "{path} {body}: {}", reply.body);
+        assert!(reply.body.contains(reason), "{path}: {}", reply.body);
+    }
+}
+
+#[test]
 fn without_a_stand_in_none_of_its_routes_exists_and_folders_are_not_mixed_up() {
     let folder = Folder::new("no-stand-in");
     let mut server = Server::start(&folder, &[]);
