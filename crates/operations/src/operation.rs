@@ -7,7 +7,7 @@ pub mod steps;
 pub use rows::{delete, get, list};
 
 use crate::method::Method;
-use crate::operation::inputs::{Input, InputDef, InputPlace};
+use crate::operation::inputs::{Input, InputDef, InputPlace, Named};
 use crate::operation::requests::{ListAuditLog, ListEvents, WebhookRequest};
 use crate::operation::steps::{Described, Prepare};
 use workgraph_core::model::registry::{Direction, Relation, Type};
@@ -158,6 +158,24 @@ pub struct ListRequest {
     pub anchor: &'static str,
     /// The types that the anchor may have.
     pub anchor_types: &'static [Type],
+    /// Other nodes that the request names.
+    pub referenced: Vec<ReferencedNode>,
+}
+
+impl ListRequest {
+    /// Adds a node that an input names: the caller must see it.
+    #[must_use]
+    pub fn with_reference<R: Clone + Into<NodeRef>>(mut self, named: &Named<R>) -> Self {
+        let node: NodeRef = named.node.clone().into();
+        self.query.add_ref(node.clone());
+        self.referenced.push(ReferencedNode {
+            parameter: named.input.name.to_owned(),
+            node,
+            types: named.input.types(),
+            linked_to: None,
+        });
+        self
+    }
 }
 
 /// A node that a search names. It must exist, and the caller must see it.

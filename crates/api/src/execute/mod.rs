@@ -25,7 +25,7 @@ use workgraph_core::storage::{EdgeEnd, ListSource, NodeRef, PageQuery, ReadView,
 use workgraph_core::tasks_of_container;
 use workgraph_operations::operation::inputs::{InputDef, InputReader, path};
 use workgraph_operations::operation::{
-    Handler, ListDefinition, ListRequest, ResponseKind, SearchRequest,
+    Handler, ListDefinition, ListRequest, ReferencedNode, ResponseKind, SearchRequest,
 };
 use workgraph_operations::request_context::{RequestContext, is_known_user, require_level};
 use workgraph_wire::{NextPage, envelope};
@@ -149,6 +149,7 @@ fn list_request(
         anchor: input.name,
         // A node in the path is checked separately.
         anchor_types: &[],
+        referenced: Vec::new(),
     })
 }
 
@@ -180,6 +181,7 @@ async fn list(
     let anchor = want.page.as_ref().and_then(|page| page.source.anchor());
     let anchor = anchor.and_then(|at| want.node_refs.get(at));
     require_anchor(call, &view, anchor, listed.anchor, listed.anchor_types)?;
+    require_references(call, &view, &listed.referenced)?;
     for filter in want.page.iter().flat_map(|page| &page.filters) {
         if let RowFilter::LinksTo(link) = filter {
             let node = if link.unseen {
@@ -225,18 +227,7 @@ async fn execute_search(
         let target = InputReader::new(&call.raw).node_of_path(input)?;
         call.named_node(&view, &target, Level::Viewer)?;
     }
-    for named in &sought.referenced {
-        let (field, types) = (&named.parameter, named.types);
-        let node = call.resolve_ref(&view, field, &named.node, types, Level::Viewer)?;
-        if let Some((key, of)) = named.linked_to
-            && node.link(key) != Some(of)
-        {
-            let of = view.node(of).map_or("object", |of| resource(of.ty).noun);
-            let noun = resource(node.ty).noun;
-            let reason = format_args!("Not a {noun} of this {of}: {}", node.gid);
-            return Err(DomainError::field(field, reason).into());
-        }
-    }
+    require_references(call, &view, &sought.referenced)?;
     let gids = &view.rows.gids;
     let room = 64 + gids.len() * (128 + 48 * asked.plan.steps.len());
     let (json, tally) = write_records(api, &view, gids, &asked, room).await?;
@@ -246,6 +237,27 @@ async fn execute_search(
         body,
         response_cost(tally, asked.named_fields),
     ))
+}
+
+/// Checks that the nodes that a list or search names exist and are visible.
+fn require_references(
+    call: &RequestContext<'_>,
+    view: &ReadView,
+    referenced: &[ReferencedNode],
+) -> Result<(), DomainError> {
+    for named in referenced {
+        let (field, types) = (&named.parameter, named.types);
+        let node = call.resolve_ref(view, field, &named.node, types, Level::Viewer)?;
+        if let Some((key, of)) = named.linked_to
+            && node.link(key) != Some(of)
+        {
+            let of = view.node(of).map_or("object", |of| resource(of.ty).noun);
+            let noun = resource(node.ty).noun;
+            let reason = format_args!("Not a {noun} of this {of}: {}", node.gid);
+            return Err(DomainError::field(field, reason));
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the anchor of a list exists and is visible.

@@ -123,6 +123,7 @@ fn list(call: &RequestContext<'_>, input: &ListRequests) -> Result<ListRequest, 
         computed: false,
         anchor: named.name,
         anchor_types: named.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -138,6 +138,7 @@ fn attachments(
         computed: false,
         anchor: input.parent.input.name,
         anchor_types: input.parent.input.types(),
+        referenced: Vec::new(),
     })
 }
 

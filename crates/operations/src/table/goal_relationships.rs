@@ -176,6 +176,7 @@ fn list(call: &RequestContext<'_>, input: &ListOfGoal) -> Result<ListRequest, Do
         computed: false,
         anchor: SUPPORTED.def.name,
         anchor_types: SUPPORTED.def.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -11,7 +11,7 @@ use crate::method::Method;
 use crate::operation::inputs::{Named, path};
 use crate::operation::rows::{action, computed_list, create, update};
 use crate::operation::steps::{Description, Steps};
-use crate::operation::{Decision, ListRequest, Operation, get};
+use crate::operation::{Decision, ListRequest, Operation, ReferencedNode, get};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
 use workgraph_core::access::Level;
@@ -116,6 +116,12 @@ pub(super) fn list_memberships(
             want.add_ref(gid);
             let mut listed = at(want, Direction::In, (member, name, &[Type::User]));
             listed.page.filters.push(RowFilter::OtherEnd(gid));
+            listed.referenced.push(ReferencedNode {
+                parameter: parent.1.to_owned(),
+                node: NodeRef::Gid(gid),
+                types: parent.2,
+                linked_to: None,
+            });
             listed
         }
         (member, _) => {
@@ -146,6 +152,7 @@ pub(super) fn at(
         computed: false,
         anchor,
         anchor_types,
+        referenced: Vec::new(),
     }
 }
 

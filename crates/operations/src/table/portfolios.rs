@@ -148,6 +148,7 @@ fn portfolios(
         computed: false,
         anchor: LISTED_IN.def.name,
         anchor_types: LISTED_IN.def.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -184,6 +184,7 @@ fn projects(call: &RequestContext<'_>, input: &ListProjects) -> Result<ListReque
         computed: false,
         anchor: anchor.name,
         anchor_types: anchor.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -106,6 +106,7 @@ fn list(call: &RequestContext<'_>, input: &ListReactions) -> Result<ListRequest,
         computed: false,
         anchor: TARGET.def.name,
         anchor_types: TARGET.def.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -142,6 +142,7 @@ fn describe<L: RecordList>(
             computed: false,
             anchor: "",
             anchor_types: &[],
+            referenced: Vec::new(),
         });
     };
     let anchor = query.add_ref(named.node.clone());
@@ -191,5 +192,6 @@ fn describe<L: RecordList>(
         computed: false,
         anchor: named.input.name,
         anchor_types: named.input.types(),
+        referenced: Vec::new(),
     })
 }

@@ -177,6 +177,7 @@ fn statuses(call: &RequestContext<'_>, input: &ListStatuses) -> Result<ListReque
         computed: false,
         anchor: LISTED.def.name,
         anchor_types: LISTED.def.types(),
+        referenced: Vec::new(),
     })
 }
 

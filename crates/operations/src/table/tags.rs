@@ -117,6 +117,7 @@ fn tags(call: &RequestContext<'_>, input: &ListTags) -> Result<ListRequest, Doma
         computed: false,
         anchor: WORKSPACE.def.name,
         anchor_types: WORKSPACE.def.types(),
+        referenced: Vec::new(),
     })
 }
 

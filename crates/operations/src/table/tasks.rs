@@ -127,6 +127,7 @@ fn tasks(call: &RequestContext<'_>, input: &ListTasks) -> Result<ListRequest, Do
                 computed: true,
                 anchor: ASSIGNEE.def.name,
                 anchor_types: &[Type::UserTaskList],
+                referenced: Vec::new(),
             })
         }
         ([], _, None) => Err(DomainError::missing(WORKSPACE.def.name)),
@@ -158,6 +159,7 @@ fn in_container(call: &RequestContext<'_>, container: &Named<Gid>) -> ListReques
         computed: false,
         anchor: container.input.name,
         anchor_types: types,
+        referenced: Vec::new(),
     }
 }
 
@@ -173,6 +175,7 @@ fn unassigned(call: &RequestContext<'_>, workspace: &Named<Gid>) -> ListRequest 
         computed: true,
         anchor: workspace.input.name,
         anchor_types: workspace.input.types(),
+        referenced: Vec::new(),
     }
 }
 

@@ -311,13 +311,15 @@ fn joined(call: &RequestContext<'_>, give: EdgeEnd, input: &UserIn) -> ListReque
     );
     page.filters
         .push(RowFilter::InWorkspace(input.workspace.node));
-    ListRequest {
+    let listed = ListRequest {
         query: want,
         page,
         computed: false,
         anchor: path::USER.def.name,
         anchor_types: &[],
-    }
+        referenced: Vec::new(),
+    };
+    listed.with_reference(&input.workspace)
 }
 
 fn memberships(
@@ -366,6 +368,7 @@ fn memberships(
         computed: false,
         anchor: anchor.name,
         anchor_types: anchor.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -219,6 +219,7 @@ fn at(call: &RequestContext<'_>, anchor_node: &Named<Gid>, rel: Relation) -> Lis
         computed: false,
         anchor: anchor_node.input.name,
         anchor_types: anchor_node.input.types(),
+        referenced: Vec::new(),
     }
 }
 
@@ -243,6 +244,7 @@ fn project_templates(
         computed: false,
         anchor: workspace.input.name,
         anchor_types: workspace.input.types(),
+        referenced: Vec::new(),
     })
 }
 

@@ -86,6 +86,7 @@ fn time_periods(
         computed: false,
         anchor: WORKSPACE.def.name,
         anchor_types: WORKSPACE.def.types(),
+        referenced: Vec::new(),
     })
 }
 

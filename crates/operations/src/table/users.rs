@@ -191,6 +191,7 @@ fn users(call: &RequestContext<'_>, input: &ListUsers) -> Result<ListRequest, Do
         computed: true,
         anchor: anchor_name,
         anchor_types,
+        referenced: Vec::new(),
     })
 }
 
@@ -277,15 +278,17 @@ fn favorites(call: &RequestContext<'_>, input: &ListFavorites) -> Result<ListReq
         0,
     );
     page.filters.extend(kind.map(|kind| RowFilter::Is(kind.ty)));
-    let workspace = input.workspace.get()?.node;
-    page.filters.push(RowFilter::InWorkspace(workspace));
-    Ok(ListRequest {
+    let workspace = input.workspace.get()?;
+    page.filters.push(RowFilter::InWorkspace(workspace.node));
+    let listed = ListRequest {
         query: want,
         page,
         computed: false,
         anchor: path::USER.def.name,
         anchor_types: &[],
-    })
+        referenced: Vec::new(),
+    };
+    Ok(listed.with_reference(workspace))
 }
 
 /// A user in a workspace.

@@ -157,6 +157,7 @@ fn list_workspaces(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, Do
             computed: false,
             anchor: "workspace",
             anchor_types: &[Type::Workspace],
+            referenced: Vec::new(),
         });
     }
     let anchor = want.add_ref(NodeRef::Gid(call.user_gid()));
@@ -172,6 +173,7 @@ fn list_workspaces(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, Do
         computed: false,
         anchor: "user",
         anchor_types: &[Type::User],
+        referenced: Vec::new(),
     })
 }
 
@@ -196,6 +198,7 @@ fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListReque
             computed: false,
             anchor: MEMBER.def.name,
             anchor_types: MEMBER.def.types(),
+            referenced: Vec::new(),
         });
     }
     let from = ListSource::Edges {
@@ -210,6 +213,7 @@ fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListReque
         computed: false,
         anchor: path::WORKSPACE.def.name,
         anchor_types: &[],
+        referenced: Vec::new(),
     })
 }
 
