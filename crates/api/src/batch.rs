@@ -3,8 +3,8 @@
 //! Actions run concurrently and their outcomes keep their order. The limits are charged once for all actions, so a
 //! batch that exceeds them runs none.
 use crate::budget::ResponseBudget;
-use crate::dispatch::viewer_key;
 use crate::error::ApiError;
+use crate::execute::load_view::viewer_key;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::{AdmissionState, Authentication, authorize};
 use crate::input::OperationInput;

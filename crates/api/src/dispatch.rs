@@ -3,6 +3,7 @@
 use crate::budget::ResponseBudget;
 use crate::cache::response_cache::ResponseCacheKey;
 use crate::error::ApiError;
+use crate::execute::load_view::viewer_key;
 use crate::execute::record_response::CostedResponse;
 use crate::gate::AuthorizedOperation;
 use crate::input::OperationInput;
@@ -12,7 +13,6 @@ use crate::{execute, external_ids, input};
 use std::borrow::Cow;
 use std::sync::atomic::Ordering::Relaxed;
 use workgraph_auth::Grant;
-use workgraph_core::Gid;
 use workgraph_core::model::time::Time;
 use workgraph_core::storage::ViewerKey;
 use workgraph_operations::Caller;
@@ -130,18 +130,5 @@ pub(crate) fn response_cache_key<'r>(
         path,
         query,
         base_url,
-    })
-}
-
-/// Returns the viewer of requests with a grant.
-///
-/// # Errors
-/// Fails when the grant names no user.
-pub(crate) fn viewer_key(grant: &Grant) -> Result<ViewerKey, ApiError> {
-    let user =
-        Gid::new(grant.user).ok_or_else(|| ApiError::Server("a token names no user".to_owned()))?;
-    Ok(ViewerKey {
-        user,
-        service: grant.workspace.and_then(Gid::new),
     })
 }

@@ -2,10 +2,9 @@
 mod shared_admission;
 
 use crate::cache::token_cache::{ConnectionTokenCache, TokenLookup};
-use crate::dispatch::viewer_key;
 use crate::error;
 use crate::error::ApiError;
-use crate::execute::load_view::load;
+use crate::execute::load_view::{load, viewer_key};
 use crate::execute::record_response::CostedResponse;
 use crate::limits::admission::EffectiveLimits;
 use crate::limits::request_weight::RequestWeight;

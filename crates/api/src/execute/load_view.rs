@@ -2,7 +2,7 @@
 use crate::error::ApiError;
 use crate::execute::allowance_retry;
 use crate::state::Api;
-use workgraph_auth::AuthRefusal;
+use workgraph_auth::{AuthRefusal, Grant};
 use workgraph_core::Gid;
 use workgraph_core::model::registry::Type;
 use workgraph_core::storage::{ReadQuery, ReadView, ViewerKey};
@@ -50,5 +50,18 @@ pub(crate) fn system_query() -> ReadQuery {
     ReadQuery::of(ViewerKey {
         user: NOBODY,
         service: None,
+    })
+}
+
+/// Returns the viewer of requests with a grant.
+///
+/// # Errors
+/// Fails when the grant names no user.
+pub(crate) fn viewer_key(grant: &Grant) -> Result<ViewerKey, ApiError> {
+    let user =
+        Gid::new(grant.user).ok_or_else(|| ApiError::Server("a token names no user".to_owned()))?;
+    Ok(ViewerKey {
+        user,
+        service: grant.workspace.and_then(Gid::new),
     })
 }

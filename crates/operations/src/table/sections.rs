@@ -298,7 +298,11 @@ fn rename_section_needs(
     call: &RequestContext<'_>,
     input: &RenameSection,
 ) -> Result<ReadQuery, DomainError> {
-    Ok(call.read_query().node(input.section.node))
+    let section = input.section.node_ref();
+    let project = section
+        .clone()
+        .of(LinkSelector::Key(section::PROJECT.def.name));
+    Ok(call.read_query().node(section).node(project))
 }
 
 fn rename_section(

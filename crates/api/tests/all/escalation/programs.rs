@@ -396,8 +396,7 @@ impl Scene {
         let world = &self.world;
         for project in &self.projects {
             let at = format!("/projects/{project}");
-            let closed =
-                json!({"privacy_setting": "private", "owner": self.gid("ada"), "team": null});
+            let closed = json!({"privacy_setting": "private", "owner": self.gid("ada")});
             let closed = world.call(ROOT, "PUT", &at, &closed);
             assert_eq!(closed.status, 200, "{}", closed.text);
             let path = format!("/memberships?parent={project}&limit=100&opt_fields=member");
