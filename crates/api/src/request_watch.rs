@@ -37,7 +37,8 @@ pub struct UnknownInput {
     pub known: Vec<&'static str>,
 }
 
-/// Watch over requests. Without one, no request has a fault, and unknown names are ignored.
+/// Watch over requests, which can replace their work with faults. Without a watch there are no faults, and unknown names
+/// are ignored.
 #[async_trait]
 pub trait RequestWatch: Send + Sync {
     /// Returns the fault of a request that its limits have admitted, or `None` to let it continue. The request holds its

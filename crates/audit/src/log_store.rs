@@ -31,7 +31,7 @@ pub struct StoredCheckpoint {
 #[error("storage failed: {0}")]
 pub struct AuditLogStoreError(pub String);
 
-/// Store of the log. Other code writes its rows, each in the transaction of its act.
+/// Store of the log. Other code writes the rows, each in the transaction of the act that it records.
 #[async_trait]
 pub trait AuditLogStore: Send + Sync {
     /// Returns the progress of the log.

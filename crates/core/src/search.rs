@@ -200,7 +200,7 @@ pub enum SortOrder {
 /// Number of last tasks assigned by the viewer that count for [`SortOrder::Contact`].
 pub const CONTACTS: usize = 500;
 
-/// Look-ups of conditions beyond the index entry. Every store answers from one snapshot.
+/// Look-ups for conditions that need more than the index entry. Every store answers them from one snapshot.
 pub trait EvalContext {
     /// Returns the live node, with its body.
     ///

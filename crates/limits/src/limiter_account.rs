@@ -226,8 +226,8 @@ impl<K> LimiterAccount<K> {
         self.longest(rules, request)
     }
 
-    /// Makes the refusal by a limit, and counts it. Reverts the counts of passed limits in this decision, and frees the slots
-    /// taken until a deadline before a further class had no room.
+    /// Makes the refusal by a limit, and counts it. Reverts the counts of the limits that passed in this decision. `taken`
+    /// is the deadline of the slots that were taken before a later class had no room; these slots are freed.
     #[cold]
     #[inline(never)]
     fn refusal(

@@ -43,7 +43,7 @@ pub struct AdmissionFigures {
 pub struct WindowFigures {
     /// Name and index of the window.
     pub window: Limit,
-    /// Quota, counted refused weight, and length.
+    /// Quota, maximum refused weight that is remembered, and length.
     pub terms: WindowTerms,
     /// Weight of the request.
     pub weight: u32,

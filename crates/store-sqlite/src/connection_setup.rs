@@ -225,7 +225,7 @@ pub(crate) fn open_writer(
     Ok(conn)
 }
 
-/// Opens a connection beside the writer's, for reading only.
+/// Opens a read-only connection, in addition to the connection of the writer.
 pub(crate) fn open_reader(
     files: &StorePaths,
     options: &StoreOptions,

@@ -98,7 +98,7 @@ async fn respond_from(
         .map(Some)
 }
 
-/// Returns an empty read query of the caller for a stub of what was just written, without an interrupt.
+/// Returns an empty read query of the caller that has no interrupt, for the stub of a record that was just written.
 pub(crate) fn uninterrupted_query(call: &RequestContext<'_>) -> ReadQuery {
     ReadQuery {
         interrupt: None,

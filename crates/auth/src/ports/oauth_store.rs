@@ -22,7 +22,7 @@ pub struct ConsentRecord {
     pub time: SystemTime,
     /// The authorization; its id is used if there is no live one for this user and app.
     pub authorization: Authorization,
-    /// The code, unless the request asked for none.
+    /// The authorization code, if the request asked for one.
     pub code: Option<AuthorizationCode>,
 }
 

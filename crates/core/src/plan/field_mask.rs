@@ -47,8 +47,8 @@ pub fn resolve_fields_of_lookup(ty: Type, names: &FieldPaths) -> FieldMask {
     asked
 }
 
-/// Returns the plan of a record with additional fields besides the fields of its type: gid and the named fields of both;
-/// without names, the fields of the full record and all additional fields.
+/// Returns the plan of a record that has additional fields besides the fields of its type. With names, the plan has the gid
+/// and the named fields of both kinds; without names, it has the fields of the full record and all additional fields.
 #[must_use]
 pub fn extended_plan(
     ty: Type,

@@ -18,7 +18,7 @@ const SHOWN: usize = 16;
 pub enum HarnessEvent {
     /// A request and its answer.
     Asked(LawRequest, Result<AdmissionTicket, LawRefusal>),
-    /// A cost settled.
+    /// The cost of a request was settled.
     Settled(AdmissionTicket, u32),
     /// A request ended.
     Finished(AdmissionTicket),

@@ -152,7 +152,7 @@ fn each(
     Ok(Decision::about(work.changes, node.gid))
 }
 
-/// Makes users followers of a node, and also members with a level.
+/// Makes a user a follower of a node, and also a member with this level, unless they are one already.
 pub(super) fn follow(
     work: &mut ChangeBuilder<'_>,
     view: &ReadView,

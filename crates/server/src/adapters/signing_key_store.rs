@@ -22,7 +22,7 @@ const BITS: usize = 2048;
 
 /// Name of the value with the keys.
 const NAME: &str = "signing-keys";
-/// Attempts to write the keys while other nodes do so, too.
+/// Maximum number of attempts to write the keys if other nodes write them at the same time.
 const ATTEMPTS: usize = 5;
 
 /// Key in the format of `signing-keys.json`.

@@ -156,7 +156,7 @@ impl TransportMemory for ByteBudgets {
     }
 }
 
-/// Bytes held for a holder on a connection, until this is dropped.
+/// Lease of bytes in the budgets of a holder and a connection. Dropping it frees the bytes.
 #[derive(Debug)]
 pub(crate) struct ByteLease {
     budgets: Arc<ByteBudgets>,

@@ -242,8 +242,8 @@ impl Faults {
         }
     }
 
-    /// Returns the action that a request or delivery meets: the action of the first fault that fires. The request or
-    /// delivery counts for every fault for which `is_met` returns true.
+    /// Returns the action of the first fault that fires for a request or delivery. Every fault for which `is_met` returns
+    /// true counts the request or delivery.
     fn meet(&self, is_met: impl Fn(&Fault) -> bool) -> Option<(FaultAction, Arc<Notify>)> {
         // One random number per request, not per match, so that an additional fault does not affect the others.
         let drawn = u32::from_be_bytes(random(&*self.entropy).ok()?);

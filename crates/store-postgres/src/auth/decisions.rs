@@ -1,4 +1,4 @@
-//! Decisions: each reads the records on which it depends in one trip, and makes the writes of the rule in another.
+//! Decisions: each reads the records it depends on in one trip, and writes the changes from its rule in another.
 use super::AuthStoreResult;
 use super::auth_rows::{self, stored_number, stored_tier};
 use super::auth_transaction::AuthTransaction;

@@ -67,7 +67,7 @@ fn last_of(prefix: &str) -> String {
     format!("{prefix}{}", char::MAX)
 }
 
-/// Returns the words of a node, each with the sum of the parts in which it occurs.
+/// Returns the words of a node, each with the flags of the parts that contain it: `NAME`, `NOTES` or both.
 pub(crate) fn word_parts(text: &NodeWords) -> BTreeMap<&str, i16> {
     let mut words: BTreeMap<&str, i16> = BTreeMap::new();
     for (list, part) in [(&text.name, NAME), (&text.notes, NOTES)] {

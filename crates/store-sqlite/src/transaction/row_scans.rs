@@ -70,7 +70,7 @@ impl SqliteTransaction<'_> {
         self.each(sql, params, read).map_err(failed)
     }
 
-    /// Reads a list with its sources' edges in `band`, from two statements.
+    /// Reads the rows of a list, each followed by the edges of its source in `band`, with two statements.
     pub(super) fn read_in_out(
         &mut self,
         (dst, rel): (Gid, Relation),

@@ -40,7 +40,7 @@ fn a_request_that_could_not_be_meant_is_refused() {
         (
             "POST",
             "/-/clock",
-            r#"{"advance":"300000000000s"}"#,
+            r#"{"advance":300000000000}"#,
             "would be after",
         ),
         (

@@ -46,7 +46,7 @@ impl Loader<'_> {
         Ok(progress)
     }
 
-    /// Returns the mean of the progress of the supporters that count, by their weights.
+    /// Returns the weighted mean of the progress of the supporters that count.
     fn supporters(
         &mut self,
         goal: Gid,

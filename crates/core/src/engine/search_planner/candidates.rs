@@ -46,7 +46,8 @@ impl Candidates {
         }
     }
 
-    /// Returns true if a node, whose entry is checked, is a candidate.
+    /// Returns true if a node is a candidate. If the values are known, only the entries of candidates are checked, so the
+    /// result is always true.
     pub(super) fn has(&self, gid: Gid) -> bool {
         self.ranked || self.rows.binary_search_by_key(&gid, |row| row.1).is_ok()
     }

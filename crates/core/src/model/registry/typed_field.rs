@@ -253,7 +253,7 @@ impl<K: ?Sized> TypedField<K> {
         self.def.write = Writability::Constant;
         self
     }
-    /// Makes the field a map of custom field values that always has no custom fields.
+    /// Makes the field a map of custom field values that is always empty: writing any other map is an error.
     #[must_use]
     pub const fn no_custom_fields(mut self) -> Self {
         self.def.write = Writability::NoCustomFields;

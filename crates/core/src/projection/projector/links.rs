@@ -108,7 +108,8 @@ impl<'a> Projector<'a> {
         self.written.insert(key, part);
     }
 
-    /// Writes the address of the page of a node, with the first auxiliary node of these edges that the viewer sees.
+    /// Writes the address of a node's page. In the address of a task, the project is the first auxiliary node of the edges
+    /// of `rel` that the viewer sees.
     pub(super) fn permalink(&mut self, node: &Node, rel: Option<Relation>) {
         let edges = rel.map(|rel| self.scene.view.links(node.gid, rel));
         let mut parties = edges.into_iter().flatten().filter_map(|edge| edge.aux);

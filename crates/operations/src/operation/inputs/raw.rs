@@ -14,7 +14,7 @@ pub type PathParameters = [(&'static str, String)];
 /// A file that was uploaded with a request and is stored, but belongs to no node yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UploadedFile {
-    /// The gid that it is stored under, which the attachment will have, too.
+    /// The gid under which the file is stored. The attachment will have the same gid.
     pub gid: Gid,
     /// The name from the client, if there is one.
     pub name: Option<String>,

@@ -178,7 +178,8 @@ impl Conditions {
         Ok(())
     }
 
-    /// Reads a day, or a comparison of matches with it. Instants belong to their day in UTC.
+    /// Reads a condition on the day in a column: on that day, before or after it, or without a value (null). Instants belong
+    /// to their day in UTC.
     fn day(
         &mut self,
         input: &InputDef,

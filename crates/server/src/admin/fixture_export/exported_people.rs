@@ -30,7 +30,7 @@ struct ExportedPerson {
     gid: Gid,
     name: String,
     email: String,
-    /// Workspaces, in the order of the fixture.
+    /// Workspaces with the role of the person in each, in the order of the fixture.
     roles: Vec<(Gid, ExportedRole)>,
 }
 

@@ -8,7 +8,8 @@ use workgraph_core::model::node::Node;
 use workgraph_core::search::IndexEntry;
 use workgraph_core::storage::Edge;
 
-/// Part of a gid that is cached. The code of each cache is the same for all parts.
+/// Part of the data that is cached for a gid, such as the node or its outgoing edges. The code of each cache is the same for
+/// all parts.
 pub(crate) trait CachedPart: Sized {
     /// Number that distinguishes the parts of a gid; below 4.
     const NUMBER: u64;
