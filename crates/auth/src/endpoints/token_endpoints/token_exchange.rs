@@ -123,10 +123,6 @@ impl Endpoints<'_> {
         };
         let outcome = self.store.redeem(&digest, Some(tokens), now).await;
         match outcome.map_err(EndpointStop::ServerError)? {
-            // Nothing is left of the grant.
-            RedemptionOutcome::Issued(left) if left.scopes.is_empty() => {
-                Err(code_refused(AuthRefusal::GrantEnded))
-            }
             RedemptionOutcome::Issued(left) => {
                 let id_token = match left.scopes == code.scopes {
                     true => id_token,
