@@ -4,6 +4,8 @@ mod follower;
 pub mod gate;
 mod inherited;
 mod level;
+mod part_of;
+mod privacy;
 mod viewer;
 
 pub use access_lookup::AccessLookup;
@@ -11,15 +13,16 @@ pub use follower::{follower_level, follower_rank};
 pub use level::Level;
 pub use viewer::{Role, UsersKnownToGuest, Viewer, WorkspaceMembership};
 
+use self::part_of::part_of;
+use self::privacy::{by_visibility, in_portfolio, in_project};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     access_request, custom_field, custom_field_setting, custom_type, enum_option, goal,
-    goal_relationship, job, membership, ooo_entry, portfolio, project, project_template, reaction,
-    resource, section, status_update, task, task_template, team, time_tracking, timesheet,
-    user_task_list,
+    goal_relationship, job, membership, ooo_entry, portfolio, project_template, reaction, resource,
+    section, status_update, task, task_template, time_tracking, timesheet, user_task_list,
 };
 
 /// Maximum length of a chain of parents that is followed; subtasks are nested at most five levels deep.
@@ -221,40 +224,6 @@ fn at_depth(
     })
 }
 
-/// Returns the object that a node is a part of, `None` if a node of its type is part of none.
-fn part_of(
-    node: &Node,
-    facts: &mut dyn AccessLookup,
-) -> Result<Option<Option<Gid>>, GraphStoreError> {
-    let edges_to = match node.ty {
-        Type::Story => Some(rel::STORY_OF),
-        Type::Attachment => Some(rel::ATTACHED_TO),
-        _ => None,
-    };
-    if let Some(rel) = edges_to {
-        let edges = facts.lookup_edges(node.gid, rel)?;
-        return Ok(Some(edges.first().map(|edge| edge.dst)));
-    }
-    let link = match node.ty {
-        Type::ProjectMembership
-        | Type::PortfolioMembership
-        | Type::GoalMembership
-        | Type::CustomFieldMembership => node.get(membership::PARENT),
-        Type::Section => node.get(section::PROJECT),
-        Type::StatusUpdate => node.get(status_update::PARENT),
-        Type::CustomFieldSetting => node.get(custom_field_setting::PARENT),
-        Type::TimeTrackingEntry
-        | Type::ProjectBrief
-        | Type::Allocation
-        | Type::RuleTrigger
-        | Type::Rate
-        | Type::Budget
-        | Type::AccessRequest => resource(node.ty).container.and_then(|key| node.link(key)),
-        _ => return Ok(None),
-    };
-    Ok(Some(link))
-}
-
 /// Returns the level on a user. Users see themselves and everyone in a workspace that they share; as guests, they see only
 /// users in a project or team that they share.
 fn user(
@@ -317,65 +286,6 @@ fn of_author(viewer: &Viewer, author: Option<Gid>, role: Role, found: Level) -> 
         _ if author == Some(viewer.user) || role == Role::Admin => found.max(Level::Editor),
         _ => Level::Viewer,
     }
-}
-
-/// Returns the level on a team: members see their team; full members of the organization see all teams that are not secret.
-fn by_visibility(viewer: &Viewer, node: &Node, full: bool) -> Level {
-    match viewer.teams.get(&node.gid) {
-        Some(true) => Level::Admin,
-        Some(false) => Level::Editor,
-        None if full && node.get(team::VISIBILITY).as_deref() != Some("secret") => Level::Viewer,
-        None => Level::None,
-    }
-}
-
-/// Returns the highest level on a project that ownership, a membership or the privacy setting gives.
-fn in_project(
-    viewer: &Viewer,
-    node: &Node,
-    full: bool,
-    facts: &mut dyn AccessLookup,
-) -> Result<Level, GraphStoreError> {
-    if node.get(project::OWNER) == Some(viewer.user) {
-        return Ok(Level::Admin);
-    }
-    let shared = viewer
-        .shared_levels
-        .get(&node.gid)
-        .copied()
-        .unwrap_or_default();
-    let open = match node.get(project::PRIVACY).as_deref() {
-        Some("public_to_workspace") if full => Level::Editor,
-        Some("private_to_team") if shared < Level::Editor => {
-            let teams = facts.lookup_edges(node.gid, rel::TEAM)?;
-            if teams.iter().any(|e| viewer.teams.contains_key(&e.dst)) {
-                Level::Editor
-            } else {
-                Level::None
-            }
-        }
-        _ => Level::None,
-    };
-    let given = shared.max(open);
-    if given >= Level::Editor {
-        return Ok(given);
-    }
-    inherited::level(viewer, node, given, facts)
-}
-
-/// Returns the highest level on a portfolio that ownership, a membership or the privacy setting gives.
-fn in_portfolio(viewer: &Viewer, node: &Node, full: bool) -> Level {
-    if node.get(portfolio::OWNER) == Some(viewer.user) {
-        return Level::Admin;
-    }
-    let shared = viewer.shared_levels.get(&node.gid).copied();
-    let public = node.get(portfolio::PRIVACY).as_deref() == Some(portfolio::PUBLIC_TO_DOMAIN);
-    let open = if full && public {
-        Level::Viewer
-    } else {
-        Level::None
-    };
-    shared.unwrap_or_default().max(open)
 }
 
 /// Returns the highest level on a goal that ownership, a membership or the privacy setting gives. A public goal of a team is

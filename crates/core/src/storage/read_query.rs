@@ -133,8 +133,8 @@ pub struct ReadQuery {
     pub plans: Vec<(usize, Arc<Plan>)>,
     /// Nodes that are not in the store, such as events, with the plans to follow from them. The viewer may see them.
     pub external_nodes: Vec<(Arc<Node>, Arc<Plan>)>,
-    /// Earliest commit that the view must show, if the last state is not required. A store that already knows such a state
-    /// may answer from it without looking for later commits; other stores show the last state, as always.
+    /// Earliest commit that the view must show; `None` if it must show the last state. A store may answer from any state that it
+    /// remembers from this commit on, without looking for later commits.
     pub min_seq: Option<Seq>,
     /// True if the view lists the keys of its reads ([`ReadView::reads`](super::ReadView::reads)), for a decision.
     pub tracks_reads: bool,

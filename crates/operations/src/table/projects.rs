@@ -1,10 +1,13 @@
 //! Projects: creating, changing, sharing and listing them.
 mod deletion;
 mod inputs;
+mod places;
 
 use self::inputs::{
-    CreateProject, LISTED_WORKSPACE, ListProjects, OneProject, TEAM, UpdateProject, WORKSPACE,
+    CreateProject, LISTED_WORKSPACE, ListProjects, OneProject, UpdateProject, WORKSPACE,
 };
+pub(super) use self::places::{is_organization, places_allowed, team_of};
+use self::places::{require_content, team_takes};
 use super::list_filters::ARCHIVED;
 use super::named_users::{member_of, named_member};
 use super::project_people::{
@@ -24,9 +27,8 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, rel};
-use workgraph_core::model::resources::{project, team, workspace};
+use workgraph_core::model::resources::project;
 use workgraph_core::model::schedule::{
     Patch, ProjectDates, ProjectDatesPatch, apply_project_dates,
 };
@@ -287,72 +289,6 @@ fn create_project(
         follow(&mut work, view, to, workspace, (follower, usual));
     }
     Ok(Decision::about(work.changes, gid))
-}
-
-fn is_organization(view: &ReadView, workspace: Option<Gid>) -> bool {
-    let node = workspace.and_then(|workspace| view.node(workspace));
-    node.is_some_and(|node| node.get(workspace::IS_ORGANIZATION))
-}
-
-/// Checks that the caller may create projects in a team of the workspace.
-fn team_takes(view: &ReadView, workspace: Gid, team: &Node) -> Result<(), DomainError> {
-    if team.workspace != Some(workspace) {
-        return Err(DomainError::field(
-            TEAM.def.name,
-            "Not a team of that workspace",
-        ));
-    }
-    require_content(view, team)
-}
-
-/// Checks that the caller may put projects into a team.
-fn require_content(view: &ReadView, team: &Node) -> Result<(), DomainError> {
-    let admins_only = team.get(team::CONTENT).as_deref() == Some("only_team_admins");
-    let least = if admins_only {
-        Level::Admin
-    } else {
-        Level::Editor
-    };
-    if view.level(team.gid) < least {
-        return Err(DomainError::forbidden(
-            "You may not create projects in this team.",
-        ));
-    }
-    Ok(())
-}
-
-/// Returns the team of a project that is made from another; organizations need one.
-pub(super) fn team_of(
-    call: &RequestContext<'_>,
-    view: &ReadView,
-    workspace: Gid,
-    team: Option<&NodeRef>,
-) -> Result<Option<Gid>, DomainError> {
-    let Some(name) = team else {
-        return Ok(None);
-    };
-    let team = call.resolve_ref(view, "team", name, &[Type::Team], Level::Viewer)?;
-    team_takes(view, workspace, team)?;
-    Ok(Some(team.gid))
-}
-
-/// Checks that the caller may create such nodes in the workspace.
-pub(super) fn places_allowed(
-    view: &ReadView,
-    workspace: Gid,
-    what: &str,
-) -> Result<(), DomainError> {
-    if view
-        .viewer
-        .membership(workspace)
-        .is_none_or(|s| s.view_only)
-        && view.viewer.service_workspace != Some(workspace)
-    {
-        return Err(DomainError::forbidden(format!(
-            "You do not have permission to create {what} in this workspace."
-        )));
-    }
-    Ok(())
 }
 
 /// Returns the new status update of the project from the body, after making it the current one.

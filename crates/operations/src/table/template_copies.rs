@@ -1,5 +1,5 @@
 //! Copies between projects and templates: their parts, and the team of the copy.
-use super::projects::team_of;
+use super::projects::{is_organization, team_of};
 use crate::operation::inputs::{Input, InputPlace, Named};
 use crate::request_context::RequestContext;
 use workgraph_core::Gid;
@@ -8,7 +8,6 @@ use workgraph_core::jobs::date_shift::DateShift;
 use workgraph_core::jobs::duplication::{CopyKind, CopyOptions, CopyPhase, Duplication};
 use workgraph_core::jobs::template_snapshot::TemplateData;
 use workgraph_core::model::registry::{Relation, Type};
-use workgraph_core::model::resources::workspace;
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadView};
 
 /// The team of the copy.
@@ -47,10 +46,8 @@ pub(super) fn copy_team(
         }),
     };
     let team = team_of(call, view, workspace, name.as_ref())?;
-    let is_organization = view
-        .node(workspace)
-        .is_some_and(|node| node.get(workspace::IS_ORGANIZATION));
-    if team.is_none() && is_organization && !view.viewer.is_member(workspace) {
+    let is_guest = !view.viewer.is_member(workspace);
+    if team.is_none() && is_guest && is_organization(view, Some(workspace)) {
         return Err(DomainError::forbidden(
             "Guests have projects and templates in their teams alone; name one of them (team).",
         ));

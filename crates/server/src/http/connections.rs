@@ -27,7 +27,7 @@ fn ticks(time: Duration) -> u32 {
 pub(crate) struct ClientConnection {
     /// True if the connection speaks HTTP/2, where the start of a head looks like any other frame.
     is_http2: AtomicBool,
-    /// True if a line of a head ended with a bare line feed: proxies may disagree about where such a head ends.
+    /// True if a line of a head ended with a bare line feed: proxies may disagree about where that head ends.
     has_bare_line_feed: AtomicBool,
     /// Number of requests in progress.
     requests: AtomicU32,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use workgraph_api::Clock;
 
-/// Name of the file that marks the folder of a stand-in. Each start removes the content of such a folder.
+/// Name of the file that marks the folder of a stand-in. Each start of the stand-in empties the folder.
 pub(crate) const MARK: &str = "stand-in";
 
 /// Folder of a stand-in, which no other process uses as long as this exists.
