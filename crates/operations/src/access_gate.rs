@@ -67,9 +67,7 @@ pub fn may_change_settings(view: &ReadView, node: &Node, draft: &Draft) -> Resul
         };
         return Err(DomainError::forbidden(match (node.ty, least) {
             (Type::Team, _) => "Only admins of this team may change that.".to_owned(),
-            (Type::Project | Type::Portfolio, _)
-                if least < Level::Admin || gate::least_to_share(node) == least =>
-            {
+            (Type::Project | Type::Portfolio, _) if least <= gate::least_to_share(node) => {
                 format!("You do not have permission to share this {noun}.")
             }
             _ => format!("You do not have permission to administer this {noun}."),

@@ -89,7 +89,7 @@ pub(super) fn needs(
     add_node_refs(call, want, inputs)
 }
 
-/// Writes the values into the draft of an existing task, project or portfolio; returns the changes.
+/// Writes the values into the draft of an existing project, portfolio or goal; returns the changes.
 pub(super) fn write_to(
     call: &RequestContext<'_>,
     view: &ReadView,
