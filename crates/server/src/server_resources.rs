@@ -100,16 +100,29 @@ impl ServerResources {
             tokio::spawn(async move { renewing.renew_node_number().await });
             (shared.storage, shared.values, shared.keys, Some(node))
         };
-        Ok(Self {
+        let sources = WorldSources { clock, entropy };
+        let mut opened = Self::over(config, opening, sources, (storage, values, keys));
+        opened.node = node;
+        Ok(opened)
+    }
+
+    /// Returns the resources over an open store, given its private values and keys.
+    pub(crate) fn over(
+        config: &Config,
+        opening: Opening,
+        WorldSources { clock, entropy }: WorldSources,
+        (storage, values, keys): (Storage, PrivateValues, KeyRing),
+    ) -> Self {
+        Self {
             storage: Arc::new(storage),
             values,
             keys,
-            node,
+            node: None,
             clock,
             entropy,
             first_passwords: Arc::new(FirstPasswords::of(BootstrapFile::of(config), opening.demo)),
             accepted: opening.accepted,
-        })
+        }
     }
 
     /// Returns a future that completes when this node must stop, because another one has its number.

@@ -128,7 +128,10 @@ impl SqliteStore {
     /// Fails as [`ReadOnlyStore::check`] does.
     pub fn check(&self) -> Result<Vec<String>, GraphStoreError> {
         if self.options.single_connection {
-            return self.readers.alone(check::problems)?.map_err(failed);
+            return self
+                .readers
+                .alone(|conn| check::problems(conn))?
+                .map_err(failed);
         }
         self.read_only()?.check()
     }

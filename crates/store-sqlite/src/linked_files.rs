@@ -3,14 +3,25 @@
 //! The database of a store with [a single connection](crate::StoreOptions::single_connection) is never written. A link costs
 //! the same for a store of any size, and shares the pages in memory. A long log is folded into a separate database
 //! ([`log_folding`](crate::log_folding)).
-use crate::connection_setup::StorePaths;
+use crate::cache::StoreCaches;
+use crate::connection_setup::{self, StoreOptions, StorePaths};
 use crate::log_folding::{COPIED_LOG_MAX, fold_log};
-use crate::open_error::StoreOpenError;
-use crate::sqlite_store::SqliteStore;
+use crate::open_error::{StoreOpenError, failed};
+use crate::reader_pool::ReaderPool;
+use crate::reader_pool::copied_from::CopiedFrom;
+use crate::secret_resealing::{KeyCheck, SealingKeys, reseal_with};
+use crate::sqlite_store::{SharedStore, SqliteStore};
+use crate::statements::Sql;
+use crate::token_alias::TokenAlias;
+use crate::writer::Writer;
+use rusqlite::Connection;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
-use workgraph_core::storage::GraphStoreError;
+use std::sync::Arc;
+use workgraph_core::model::time::Time;
+use workgraph_core::storage::{CommitClock, GraphStoreError};
+use workgraph_webhooks::Reseal;
 
 /// Method by which the database of a store was copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,6 +33,81 @@ pub enum CopyMethod {
 }
 
 impl SqliteStore {
+    /// Opens a closed store as the source of copies. It is never written again, also not by its copies.
+    ///
+    /// # Errors
+    /// Fails as [`open`](Self::open) does.
+    pub fn open_source(
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+    ) -> Result<Self, StoreOpenError> {
+        let options = StoreOptions {
+            single_connection: true,
+            ..options
+        };
+        let files = StorePaths::at(path.as_ref());
+        let lock = files.lock()?;
+        let first = connection_setup::open_writer(&files, &options)?;
+        let caches = StoreCaches::new(&options);
+        let readers = Arc::new(ReaderPool::of_unwritten(files.clone(), options, caches));
+        readers.adopt(first)?;
+        let inner = SharedStore::without_threads(
+            Writer::Closed,
+            readers,
+            (files, options),
+            Vec::new(),
+            Some(lock),
+        );
+        Ok(Self::over(Arc::new(inner)))
+    }
+
+    /// Copies a source into a folder without a database, and opens the copy, which has a single connection. Until its first
+    /// write, the copy reads through the connections and caches of the source; before the first write, `check` and `reseal`
+    /// are called as in [`open_sealed`](Self::open_sealed).
+    ///
+    /// # Errors
+    /// Fails if the folder has a database, or a file can't be read or written.
+    pub fn open_copy(
+        source: &Self,
+        path: impl AsRef<Path>,
+        options: StoreOptions,
+        token_aliases: Vec<TokenAlias>,
+        (mut check, mut reseal): (Box<KeyCheck<'static>>, Box<Reseal<'static>>),
+    ) -> Result<(Self, CopyMethod), StoreOpenError> {
+        let options = StoreOptions {
+            single_connection: true,
+            ..options
+        };
+        let files = StorePaths::at(path.as_ref());
+        let linked = link(&source.files, &files);
+        let method = linked.map_err(|error| StoreOpenError::Io(files.database.clone(), error))?;
+        let last = source.readers.read(|tx| {
+            let last = tx.one(Sql::LastCommitTime, [], |row| row.get(0));
+            last.map_err(failed)
+        });
+        let last = last.map_err(StoreOpenError::Source)?.unwrap_or(0);
+        let (copy, mut lock) = (files.clone(), None);
+        let prepare = move |conn: &mut Connection| {
+            if lock.is_none() {
+                lock = Some(copy.lock()?);
+            }
+            let keys = SealingKeys {
+                check: Some(&mut *check),
+                reseal: &mut *reseal,
+            };
+            reseal_with(conn, keys)
+        };
+        let copied_from = CopiedFrom::new(Arc::clone(&source.readers), Box::new(prepare));
+        let caches = StoreCaches::new(&options);
+        let readers = ReaderPool::of_copy(files.clone(), options, caches, copied_from);
+        let readers = Arc::new(readers);
+        let clock = CommitClock::after(Time::from_millis(last));
+        let writer = Writer::single(&files, Arc::clone(&readers), clock);
+        let inner =
+            SharedStore::without_threads(writer, readers, (files, options), token_aliases, None);
+        Ok((Self::over(Arc::new(inner)), method))
+    }
+
     /// Copies the current state of this store into another folder: by a hard link if the store has
     /// [a single connection](crate::StoreOptions::single_connection), else by a backup. A linked copy must also be opened
     /// with a single connection. Runs on this thread; a backup may take long.
@@ -72,9 +158,8 @@ fn link(from: &StorePaths, to: &StorePaths) -> io::Result<CopyMethod> {
         let exists = format!("{} exists already", existing.display());
         return Err(io::Error::new(ErrorKind::AlreadyExists, exists));
     }
-    match fs::copy(from.log(), to.log()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        copied => drop(copied?),
+    if from.wal_bytes() > 0 {
+        fs::copy(from.log(), to.log())?;
     }
     match fs::hard_link(&from.database, &to.database) {
         Ok(()) => Ok(CopyMethod::Linked),

@@ -46,6 +46,9 @@ pub enum StoreOpenError {
     /// A webhook's secret could not be converted to the new stored form.
     #[error("{0}")]
     Secrets(ResealError),
+    /// The source of a copy could not be read.
+    #[error("the store to copy: {0}")]
+    Source(GraphStoreError),
     /// The archive could not be begun.
     #[error("the archive: {0}")]
     Archive(Box<crate::archive_error::ArchiveError>),

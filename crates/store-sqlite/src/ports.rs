@@ -5,6 +5,7 @@ mod token_store;
 mod webhook_store;
 
 use crate::open_error::failed;
+use crate::reader_pool::ReaderPool;
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
@@ -19,6 +20,17 @@ use workgraph_auth::rules::{AuthDecisionResult, failed_sign_in};
 use workgraph_core::audit::ActorContext;
 use workgraph_core::model::time::Time;
 
+/// Reads at most one row of one statement, in a separate snapshot of a pool.
+fn one_row<T>(
+    readers: &ReaderPool,
+    sql: Sql,
+    params: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Option<T>, AuthStoreError> {
+    let found = readers.read(|tx| tx.one(sql, params, read).map_err(failed));
+    found.map_err(unavailable)
+}
+
 impl SqliteStore {
     /// Reads at most one row of one statement, in a separate snapshot.
     fn one_row<T>(
@@ -27,10 +39,7 @@ impl SqliteStore {
         params: impl rusqlite::Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, AuthStoreError> {
-        let found = self
-            .readers
-            .read(|tx| tx.one(sql, params, read).map_err(failed));
-        found.map_err(unavailable)
+        one_row(&self.readers, sql, params, read)
     }
 
     /// Reads every row of one statement, in a separate snapshot.

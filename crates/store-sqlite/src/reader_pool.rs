@@ -2,6 +2,9 @@
 //!
 //! A returned connection keeps its snapshot as long as it is the newest ([`KeptSnapshots`](crate::cache::KeptSnapshots)). Two
 //! events end a kept snapshot, because it would block them: a commit, and a restart of the write-ahead log.
+pub(crate) mod copied_from;
+
+use self::copied_from::CopiedFrom;
 use crate::cache::{HotCache, OpenSnapshot, StoreCaches};
 use crate::connection_setup;
 use crate::connection_setup::{StoreOptions, StorePaths};
@@ -34,6 +37,8 @@ pub(crate) struct ReaderPool {
     committed: Notify,
     /// Caches of the store.
     pub(crate) caches: StoreCaches,
+    /// Store that this one is a copy of, if it was opened as a copy.
+    copied_from: Option<CopiedFrom>,
 }
 
 #[derive(Debug, Default)]
@@ -105,12 +110,38 @@ impl Drop for PooledConnection<'_> {
 
 impl ReaderPool {
     pub(crate) fn new(files: StorePaths, options: StoreOptions, caches: StoreCaches) -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let most = match options.readers {
-            _ if options.single_connection => 1,
-            0 => cores + 2,
-            readers => readers,
+        let most = if options.single_connection {
+            1
+        } else {
+            readers_max(&options)
         };
+        Self::with(files, options, caches, most)
+    }
+
+    /// Returns the pool of a store that nobody writes, so it may have several connections.
+    pub(crate) fn of_unwritten(
+        files: StorePaths,
+        options: StoreOptions,
+        caches: StoreCaches,
+    ) -> Self {
+        let most = readers_max(&options);
+        Self::with(files, options, caches, most)
+    }
+
+    /// Returns the pool of a copy, which reads through the pool of its source until it is first written.
+    pub(crate) fn of_copy(
+        files: StorePaths,
+        options: StoreOptions,
+        caches: StoreCaches,
+        copied_from: CopiedFrom,
+    ) -> Self {
+        Self {
+            copied_from: Some(copied_from),
+            ..Self::new(files, options, caches)
+        }
+    }
+
+    fn with(files: StorePaths, options: StoreOptions, caches: StoreCaches, most: usize) -> Self {
         Self {
             files,
             options,
@@ -119,7 +150,29 @@ impl ReaderPool {
             freed: Condvar::new(),
             committed: Notify::new(),
             caches,
+            copied_from: None,
         }
+    }
+
+    /// Returns the pool to read through: that of the source, if the store is a copy that was not written yet. A caller that
+    /// also uses caches must take both from the same pool.
+    pub(crate) fn current(&self) -> &Self {
+        let source = self.copied_from.as_ref().and_then(CopiedFrom::current);
+        source.unwrap_or(self)
+    }
+
+    /// Prepares the first write of a copy; does nothing for other stores. From then on, reads use the copy's own database.
+    ///
+    /// # Errors
+    /// Fails if the database of the copy can't be opened or prepared; the next write then tries again.
+    pub(crate) fn leave_source(&self) -> Result<(), GraphStoreError> {
+        let Some(copied_from) = &self.copied_from else {
+            return Ok(());
+        };
+        copied_from.leave(|prepare| {
+            let prepared = self.alone(prepare)?;
+            prepared.map_err(|e| GraphStoreError::Failed(e.to_string()))
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, PoolState> {
@@ -181,11 +234,11 @@ impl ReaderPool {
     /// the connection is closed.
     pub(crate) fn alone<T>(
         &self,
-        work: impl FnOnce(&Connection) -> T,
+        work: impl FnOnce(&mut Connection) -> T,
     ) -> Result<T, GraphStoreError> {
         let (mut loan, mut reader) = self.checkout()?;
         reader.end_snapshot()?;
-        let done = work(&reader.conn);
+        let done = work(&mut reader.conn);
         if reader.conn.is_autocommit() || reader.conn.execute_batch("ROLLBACK").is_ok() {
             loan.reader = Some(reader);
         }
@@ -225,6 +278,9 @@ impl ReaderPool {
         interrupt: MaybeInterrupt,
         read: impl FnOnce(&mut SqliteTransaction<'_>) -> Result<T, GraphStoreError>,
     ) -> Result<T, GraphStoreError> {
+        if let Some(source) = self.copied_from.as_ref().and_then(CopiedFrom::current) {
+            return source.read_under(interrupt, read);
+        }
         // The commits are counted before the snapshot is taken, which shows at least these.
         let snapshots = &self.caches.snapshots;
         let commits = snapshots.commits();
@@ -320,6 +376,15 @@ impl ReaderPool {
             .idle
             .retain_mut(|reader| reader.end_snapshot().is_ok());
         state.open -= before - state.idle.len();
+    }
+}
+
+/// Returns the maximum number of connections of a store with several.
+fn readers_max(options: &StoreOptions) -> usize {
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    match options.readers {
+        0 => cores + 2,
+        readers => readers,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The store: opening, loading, committing, reading the journal.
 use crate::archive::{ArchiveOptions, ArchiveStats, Archiver, ArchiverThread};
-use crate::cache::StoreCaches;
+use crate::cache::{EpochCache, StoreCaches};
 use crate::connection_setup::{StoreOptions, StorePaths};
 use crate::folder_lock::FolderLock;
 use crate::open_error::{StoreOpenError, failed};
@@ -9,6 +9,7 @@ use crate::secret_resealing::{KeyCheck, SealingKeys};
 use crate::statements::Sql;
 use crate::tables::audit_log_table::HandleActor;
 use crate::tables::search_index;
+use crate::token_alias::TokenAlias;
 use crate::transaction::graph_writes::FLOOR;
 use crate::transaction::{SqliteTransaction, maybe_gid, maybe_seq, seq};
 use crate::wal_checkpoint::{WalCheckpointer, WalMonitor};
@@ -19,6 +20,7 @@ use rusqlite::Row;
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use workgraph_auth::SecretDigest;
 use workgraph_core::access::Viewer;
 use workgraph_core::audit::{AuditQuery, AuditRow};
 use workgraph_core::journal::stored_form;
@@ -58,7 +60,32 @@ pub struct SharedStore {
     pub(crate) readers: Arc<ReaderPool>,
     pub(crate) files: StorePaths,
     pub(crate) options: StoreOptions,
-    _lock: FolderLock,
+    /// Other digests of tokens, if the store is a copy.
+    token_aliases: Vec<TokenAlias>,
+    /// Lock on the folder. A copy takes it in its preparation.
+    _lock: Option<FolderLock>,
+}
+
+impl SharedStore {
+    /// Returns a store that has neither a thread nor a lock of its own.
+    pub(crate) fn without_threads(
+        writer: Writer,
+        readers: Arc<ReaderPool>,
+        (files, options): (StorePaths, StoreOptions),
+        token_aliases: Vec<TokenAlias>,
+        lock: Option<FolderLock>,
+    ) -> Self {
+        Self {
+            writer,
+            archive: None,
+            _checkpoints: None,
+            readers,
+            files,
+            options,
+            token_aliases,
+            _lock: lock,
+        }
+    }
 }
 
 /// Figures of a store for its operators.
@@ -196,10 +223,16 @@ impl SqliteStore {
             readers,
             files,
             options,
-            _lock: lock,
+            token_aliases: Vec::new(),
+            _lock: Some(lock),
         });
-        let by = HandleActor::default();
-        Ok(Self { inner, actor: by })
+        Ok(Self::over(inner))
+    }
+
+    /// Returns a handle for nobody in particular.
+    pub(crate) fn over(inner: Arc<SharedStore>) -> Self {
+        let actor = HandleActor::default();
+        Self { inner, actor }
     }
 
     /// Returns the highest gid in use: new ones must be above it.
@@ -240,21 +273,27 @@ impl SqliteStore {
         })
     }
 
-    /// Returns the viewer from the cache, or computes it from the snapshot and caches it.
-    fn viewer(
-        &self,
-        tx: &mut SqliteTransaction<'_>,
-        key: ViewerKey,
-        epoch: u64,
-    ) -> Result<Arc<Viewer>, GraphStoreError> {
-        let cache = &self.readers.caches.viewers;
-        if let Some(viewer) = cache.get(&key, epoch) {
-            return Ok(viewer);
-        }
-        let viewer = Arc::new(engine::viewer(tx, key)?);
-        cache.put(key, Arc::clone(&viewer), epoch);
-        Ok(viewer)
+    /// Returns the digest under which a token is stored.
+    pub(crate) fn stored_digest(&self, digest: &SecretDigest) -> SecretDigest {
+        let mut aliases = self.token_aliases.iter();
+        let alias = aliases.find(|alias| alias.given == *digest);
+        alias.map_or(*digest, |alias| alias.stored)
     }
+}
+
+/// Returns the viewer from the cache, or computes it from the snapshot and caches it.
+fn viewer(
+    cache: &EpochCache<ViewerKey, Arc<Viewer>>,
+    tx: &mut SqliteTransaction<'_>,
+    key: ViewerKey,
+    epoch: u64,
+) -> Result<Arc<Viewer>, GraphStoreError> {
+    if let Some(viewer) = cache.get(&key, epoch) {
+        return Ok(viewer);
+    }
+    let viewer = Arc::new(engine::viewer(tx, key)?);
+    cache.put(key, Arc::clone(&viewer), epoch);
+    Ok(viewer)
 }
 
 fn event(row: &Row<'_>) -> rusqlite::Result<Option<JournalEntry>> {
@@ -295,9 +334,11 @@ fn bound(number: u64) -> i64 {
 impl GraphStore for SqliteStore {
     async fn load(&self, query: &ReadQuery) -> Result<ReadView, GraphStoreError> {
         // The epoch comes before the snapshot; see [`EpochCache`](crate::cache::EpochCache).
-        let epoch = self.readers.caches.viewers.epoch();
-        self.readers.read_under(query.interrupt.clone(), |tx| {
-            let viewer = self.viewer(tx, query.viewer, epoch)?;
+        let readers = self.readers.current();
+        let viewers = &readers.caches.viewers;
+        let epoch = viewers.epoch();
+        readers.read_under(query.interrupt.clone(), |tx| {
+            let viewer = viewer(viewers, tx, query.viewer, epoch)?;
             engine::load::load(tx, query, viewer)
         })
     }

@@ -37,6 +37,8 @@ pub(crate) enum Writer {
     Thread(WriterHandle),
     /// The thread of the caller commits its job alone.
     Single(SingleWriter),
+    /// Nobody writes the store, because others were copied from it: each job fails.
+    Closed,
 }
 
 /// Handle of the writer's thread, which ends when this is dropped.
@@ -56,7 +58,7 @@ impl Writer {
         clock: CommitClock,
     ) -> Result<Self, StoreOpenError> {
         if options.single_connection {
-            return Ok(Self::Single(SingleWriter::new(files, readers, clock)));
+            return Ok(Self::single(files, readers, clock));
         }
         let pages = Arc::new(AtomicU64::new(0));
         let conn = open(files, options, &pages, archiver.as_ref())?;
@@ -80,6 +82,11 @@ impl Writer {
             queue: Some(queue),
             thread: Some(thread),
         }))
+    }
+
+    /// Returns the writer of a store with a single connection.
+    pub(crate) fn single(files: &StorePaths, readers: Arc<ReaderPool>, clock: CommitClock) -> Self {
+        Self::Single(SingleWriter::new(files, readers, clock))
     }
 
     pub(crate) async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
@@ -110,6 +117,7 @@ impl Writer {
                 writer.write(job);
                 Some(())
             }
+            Self::Closed => None,
         }
     }
 }

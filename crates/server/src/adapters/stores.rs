@@ -19,9 +19,9 @@ use workgraph_core::storage::{
 use workgraph_core::{Gid, GidGenerator};
 use workgraph_portal::AuditedStore;
 use workgraph_store_postgres::PostgresStore;
-pub(crate) use workgraph_store_sqlite::{ArchiveOptions, CopyMethod, StoreOptions};
-use workgraph_store_sqlite::{ReadOnlyStore, SqliteStore};
-use workgraph_webhooks::WebhookStore;
+pub(crate) use workgraph_store_sqlite::{ArchiveOptions, CopyMethod, StoreOptions, TokenAlias};
+use workgraph_store_sqlite::{KeyCheck, ReadOnlyStore, SqliteStore};
+use workgraph_webhooks::{Reseal, WebhookStore};
 
 /// Operations of a store that are not part of its ports.
 #[async_trait]
@@ -145,6 +145,53 @@ impl StoreBackend for PostgresStore {
     }
 }
 
+/// Store that nobody writes, from which others are copied.
+pub(crate) struct StorageSource {
+    store: SqliteStore,
+    /// Highest gid in it.
+    floor: Option<Gid>,
+}
+
+impl StorageSource {
+    /// Opens a closed store as a source.
+    ///
+    /// # Errors
+    /// Fails if it can't be opened or read.
+    pub(crate) fn open(folder: &Path, options: StoreOptions) -> Result<Self> {
+        let opened = SqliteStore::open_source(folder, options);
+        let store = opened.with_context(|| not_opened(folder))?;
+        let floor = store.max_gid();
+        let floor = floor.context("the highest gid can't be read")?;
+        Ok(Self { store, floor })
+    }
+}
+
+/// Returns the check of the keys of a store, and the conversion of its secrets to the current key.
+fn key_checks(
+    sealer: &WebhookSecretSealer,
+    accepted: AcceptedLosses,
+) -> (Box<KeyCheck<'static>>, Box<Reseal<'static>>) {
+    let is_noted = Arc::new(AtomicBool::new(false));
+    let (notes, keys) = (Arc::clone(&is_noted), sealer.clone());
+    let check = move |noted: Option<u64>| match noted {
+        Some(noted) if !accepted.keys && !keys.has_digest(noted) => Err(OTHER_KEYS.into()),
+        _ => {
+            notes.store(noted.is_some(), Ordering::Relaxed);
+            Ok(keys.digest())
+        }
+    };
+    let sealer = sealer.clone();
+    let reseal = move |id: u64, kept: &str| {
+        // Without a stored digest, secrets that can't be opened show that the keys are different.
+        let is_known = accepted.keys || is_noted.load(Ordering::Relaxed);
+        if !is_known && sealer.is_lost(id, kept) {
+            return Err(OTHER_KEYS.into());
+        }
+        sealer.reseal(id, kept).map_err(Into::into)
+    };
+    (Box::new(check), Box::new(reseal))
+}
+
 /// Refusal of a database whose secrets were sealed with other keys.
 const OTHER_KEYS: &str = "keys.json has other keys than those that the secrets of its webhooks are sealed with. Put the keys.json of this data back from its copy (docs/BACKUPS.md). If it is lost, start once with --new-keys: deliveries of the webhooks that there are then fail, until they are made again";
 
@@ -187,29 +234,36 @@ impl Storage {
             .mode(0o600)
             .open(folder.join("workgraph.db"));
         made.with_context(|| folder.display().to_string())?;
-        let is_noted = AtomicBool::new(false);
-        let mut check = |noted: Option<u64>| match noted {
-            Some(noted) if !accepted.keys && !sealer.has_digest(noted) => Err(OTHER_KEYS.into()),
-            _ => {
-                is_noted.store(noted.is_some(), Ordering::Relaxed);
-                Ok(sealer.digest())
-            }
-        };
-        let mut reseal = |id, kept: &str| {
-            // Without a stored digest, secrets that can't be opened show that the keys are different.
-            let is_known = accepted.keys || is_noted.load(Ordering::Relaxed);
-            if !is_known && sealer.is_lost(id, kept) {
-                return Err(OTHER_KEYS.into());
-            }
-            sealer.reseal(id, kept).map_err(Into::into)
-        };
-        let opened = SqliteStore::open_sealed(folder, options, archive, &mut check, &mut reseal);
+        let (mut check, mut reseal) = key_checks(&sealer, accepted);
+        let opened = SqliteStore::open_sealed(folder, options, archive, &mut *check, &mut *reseal);
         let sqlite = opened.with_context(|| not_opened(folder))?;
         let floor = sqlite.max_gid();
         let floor = floor.context("the highest gid can't be read")?;
         let gid_generator = Arc::new(GidGenerator::new(node, floor));
         let leases = Arc::new(PermanentLeases);
         Ok(Self::with(Arc::new(sqlite), leases, gid_generator, sealer))
+    }
+
+    /// Copies a source into a folder without a database, and opens the copy.
+    ///
+    /// # Errors
+    /// Fails if the folder has a database, or a file can't be read or written.
+    pub(crate) fn open_copy(
+        source: &StorageSource,
+        (folder, token_aliases): (&Path, Vec<TokenAlias>),
+        node: u8,
+        options: StoreOptions,
+        (sealer, accepted): (WebhookSecretSealer, AcceptedLosses),
+    ) -> Result<(Self, CopyMethod)> {
+        let checks = key_checks(&sealer, accepted);
+        let opened = SqliteStore::open_copy(&source.store, folder, options, token_aliases, checks);
+        let (sqlite, method) = opened.with_context(|| not_copied(folder))?;
+        let gid_generator = Arc::new(GidGenerator::new(node, source.floor));
+        let leases = Arc::new(PermanentLeases);
+        Ok((
+            Self::with(Arc::new(sqlite), leases, gid_generator, sealer),
+            method,
+        ))
     }
 
     /// Returns the ports of a database that nodes share. Gids whose lease has ended are never committed.
@@ -288,14 +342,6 @@ impl Storage {
     pub(crate) fn close_idle_connections(&self) {
         self.backend.close_idle_connections();
     }
-}
-
-/// Copies a closed store into a folder without a database. From then on, both must be opened with a single connection.
-///
-/// # Errors
-/// Fails if the store is open, or a file can't be read or written.
-pub(crate) fn copy_closed(from: &Path, to: &Path) -> Result<CopyMethod> {
-    SqliteStore::link_closed(from, to).with_context(|| not_copied(to))
 }
 
 fn not_copied(folder: &Path) -> String {

@@ -142,7 +142,7 @@ async fn control(
             Some(world) => shown(world.json()),
             None => missing("world"),
         },
-        ("DELETE", ["worlds", id]) => done(worlds.delete(id)?, "world that can be deleted"),
+        ("DELETE", ["worlds", id]) => done(worlds.delete(id).await?, "world that can be deleted"),
         ("GET", ["faults"]) => shown(test_world.faults.json()),
         ("POST", ["faults"]) => created(test_world.faults.add(body)?),
         ("DELETE", ["faults"]) => done(test_world.faults.delete(None), "fault"),

@@ -1,6 +1,6 @@
 //! A world of a stand-in: its store and its time belong to one test.
 use crate::adapters::signing_key_store::store_published_key;
-use crate::adapters::stores::CopyMethod;
+use crate::adapters::stores::{CopyMethod, TokenAlias};
 use crate::adapters::system_clock::WallClock;
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::Bootstrap;
@@ -22,7 +22,7 @@ use crate::stand_in::virtual_clock::VirtualClock;
 use crate::stand_in::world_plan::WorldPlan;
 use crate::world_sources::WorldSources;
 use crate::world_start::prepared_world::PreparedWorld;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,10 @@ use std::time::SystemTime;
 use tokio::task::JoinHandle;
 use workgraph_api::Clock;
 use workgraph_webhooks::WebhookClient;
+use workgraph_wire::KeyRing;
 
+/// Stream of random bytes for the creation of a world.
+pub(crate) const BEGINNING: &str = "beginning";
 /// Id of the world at the root of the server.
 const ROOT_WORLD: &str = "w0";
 
@@ -134,8 +137,10 @@ pub(crate) struct TestWorld {
     pub(super) grants: AtomicU64,
     /// Tokens and codes of these grants, and of the authorization server.
     pub(crate) given: GivenSecrets,
+    /// Tokens that stand for others in the store.
+    pub(super) token_aliases: Vec<TokenAlias>,
     /// The store and everything that depends on it. They live as long as the world.
-    _resources: Arc<ServerResources>,
+    resources: Arc<ServerResources>,
     /// Task that carries out acts when they are due.
     following: JoinHandle<()>,
 }
@@ -194,13 +199,45 @@ impl TestWorld {
             bootstrap,
             grants: AtomicU64::new(0),
             given: GivenSecrets::default(),
-            _resources: resources,
+            token_aliases: Vec::new(),
+            resources,
         })
     }
 
     /// Returns the number of the world; 0 at the root.
     pub(crate) fn number(&self) -> u64 {
         self.plan.as_ref().map_or(0, |plan| plan.number)
+    }
+
+    /// Returns true if the world began as a demo.
+    pub(crate) fn is_demo(&self) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.initial.is_demo)
+    }
+
+    /// Returns the keys of the world.
+    pub(crate) fn keys(&self) -> KeyRing {
+        self.resources.keys.clone()
+    }
+
+    /// Returns the clock and the random bytes of the world.
+    pub(crate) fn sources(&self) -> WorldSources {
+        WorldSources {
+            clock: Arc::clone(&self.resources.clock),
+            entropy: Arc::clone(&self.resources.entropy),
+        }
+    }
+
+    /// Returns a text that differs between any two states of the world.
+    ///
+    /// # Errors
+    /// Fails if the folder of the world can't be read.
+    pub(crate) fn state_version(&self) -> Result<String> {
+        let folder = &self.origin.folder;
+        let named = || folder.display().to_string();
+        // Each file with a private value is replaced by a new one, which changes the folder.
+        let changed = std::fs::metadata(folder).with_context(named)?.modified()?;
+        let commits = self.world.storage.graph.version();
+        Ok(format!("{commits:?} {changed:?} {:?}", self.clock.now()))
     }
 
     /// Returns true if the world began with an app.

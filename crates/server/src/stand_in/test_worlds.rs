@@ -1,43 +1,38 @@
 //! The worlds of a stand-in: the one at the root, and those that tests make.
 use crate::adapters::folder_use::AcceptedLosses;
-use crate::adapters::signing_key_store::store_published_key;
-use crate::adapters::stores::CopyMethod;
-use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile};
+use crate::adapters::system_clock::random;
+use crate::admin::bootstrap::FirstObjects;
+use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::{self, Config};
 use crate::http::own_address::BASE;
 use crate::http::process::Process;
 use crate::runtime_limits::RuntimeLimits;
-use crate::server_resources::{Opening, ServerResources};
+use crate::stand_in::initial_state::InitialState;
+use crate::stand_in::initial_states::InitialStates;
 use crate::stand_in::oauth_traffic::WorldHints;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::stand_in_folder::StandInFolder;
-use crate::stand_in::test_world::{TestSources, TestWorld, WorldOrigin};
+use crate::stand_in::test_world::{BEGINNING, TestSources, TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
-use crate::stand_in::world_copy::CopySource;
 use crate::stand_in::world_options::{WorldContent, WorldOptions};
-use crate::stand_in::world_plan::{FirstContent, WorldPlan};
-use crate::world_start::first_start::first_start;
+use crate::stand_in::world_plan::WorldPlan;
 use crate::world_start::prepared_world::WorldParts;
 use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, VecDeque};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 use workgraph_api::Clock;
-use workgraph_auth::SecretDigest;
-use workgraph_core::Gid;
+use workgraph_auth::{SecretDigest, TokenKind, mint_token};
 
 /// Prefix of the paths of all worlds but the root.
 pub(crate) const WORLDS: &str = "/w/";
-/// Stream of random bytes for the creation of a world.
-const BEGINNING: &str = "beginning";
-/// Seed of the template worlds, which other worlds are copied from.
-const TEMPLATE_SEED: u64 = 0;
-/// Maximum number of template worlds that are kept.
-const TEMPLATES_MAX: usize = 16;
+/// Seed of the initial states that are not copied from a world.
+const INITIAL_SEED: u64 = 0;
 /// Maximum number of worlds at the same time: each has an open file, and some memory.
 const WORLDS_MAX: usize = 5_000;
 /// Maximum number of worlds whose stores are open: each has two files, and the memory of a connection.
@@ -60,24 +55,11 @@ pub(crate) struct TestWorlds {
     /// Hosts whose requests are intercepted.
     https_hosts: Arc<[String]>,
     worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
-    /// Folders of template worlds, which others are copied from, by content and time.
-    templates: tokio::sync::Mutex<BTreeMap<String, PathBuf>>,
+    initial_states: InitialStates,
     /// Worlds whose stores are open, by number; the most recently used one is last.
     recent: Mutex<VecDeque<u64>>,
     last: AtomicU64,
     last_folder: AtomicU64,
-    last_template: AtomicU64,
-}
-
-/// Opens the store of a world, and its limits.
-async fn open_store(
-    config: &Config,
-    opening: Opening,
-    sources: &TestSources,
-) -> Result<(ServerResources, Arc<RuntimeLimits>)> {
-    let resources = ServerResources::open(config, opening, sources.sources()).await?;
-    let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
-    Ok((resources, limits))
 }
 
 impl TestWorlds {
@@ -88,20 +70,20 @@ impl TestWorlds {
         control_token: Option<SecretDigest>,
         (root_world, https_hosts): (Arc<TestWorld>, Arc<[String]>),
     ) -> Self {
+        let folder = config.folder().join("worlds");
         Self {
             process,
-            folder: config.folder().join("worlds"),
+            initial_states: InitialStates::new(folder.clone()),
+            folder,
             config,
             _server_folder: server_folder,
             control_token,
             root_world,
             https_hosts,
             worlds: Mutex::default(),
-            templates: tokio::sync::Mutex::default(),
             recent: Mutex::default(),
             last: AtomicU64::new(0),
             last_folder: AtomicU64::new(0),
-            last_template: AtomicU64::new(0),
         }
     }
 
@@ -157,39 +139,67 @@ impl TestWorlds {
         let number = self.last.fetch_add(1, Relaxed) + 1;
         let seed = options.seed;
         let seed = seed.unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
-        let (now, content) = match &options.content {
+        let source = match &options.content {
             WorldContent::CopyOf(id) => {
                 let source = self.find(id);
-                let source = source.with_context(|| format!("from: there is no world `{id}`"))?;
-                // Due acts are completed first, so that nothing in the copy is half done.
-                source.timeline.settle().await?;
-                // The content is kept, so that the world can be reset after its source has changed or is gone.
-                let kept = self.folder.join(format!("w{number}-begin"));
-                let storage = Arc::clone(&source.world.storage);
-                let copied = CopySource::open(source.origin.folder.clone(), storage);
-                copied.copy_to(kept.clone(), true).await?;
-                (source.clock.now(), FirstContent::Kept(kept))
+                Some(source.with_context(|| format!("from: there is no world `{id}`"))?)
             }
-            WorldContent::Demo => (self.root_world.began_at, FirstContent::Demo),
-            WorldContent::Empty => (self.root_world.began_at, FirstContent::Empty),
-            WorldContent::Fixture(fixture) => {
-                let content = FirstContent::Fixture(Arc::clone(fixture));
-                (self.root_world.began_at, content)
-            }
+            _ => None,
+        };
+        let now = source.as_ref().map(|source| source.clock.now());
+        let now = options.now.or(now).unwrap_or(self.root_world.began_at);
+        let initial = match source {
+            Some(source) => self.state_of(&source).await?,
+            None => self.first_state(&options, now).await?,
         };
         let plan = WorldPlan {
             number,
             seed,
-            now: options.now.unwrap_or(now),
-            content,
+            now,
+            initial,
             options,
         };
-        let plan = Arc::new(plan);
-        let begun = self.begin(Arc::clone(&plan)).await;
-        if begun.is_err() {
-            plan.remove_kept()?;
-        }
-        begun
+        self.begin(Arc::new(plan)).await
+    }
+
+    /// Returns the present state of a world.
+    async fn state_of(&self, source: &TestWorld) -> Result<Arc<InitialState>> {
+        // Due acts are completed first, so that nothing in the copy is half done.
+        source.timeline.settle().await?;
+        let key = (state_key(source), source.state_version()?);
+        let make = async |folder: &Path| {
+            let mut config = self.config.clone();
+            config::set_folder(&mut config, folder)?;
+            InitialState::of_world(&config, source).await
+        };
+        self.initial_states.get(key, make).await
+    }
+
+    /// Returns the state that a world begins with at a time, if it is not a copy. It does not depend on the seed of the
+    /// server, so the demo is the same in all worlds that begin at the same time.
+    async fn first_state(
+        &self,
+        options: &WorldOptions,
+        now: SystemTime,
+    ) -> Result<Arc<InitialState>> {
+        let (name, objects) = match &options.content {
+            WorldContent::Demo => ("demo", FirstObjects::Demo),
+            WorldContent::Empty | WorldContent::CopyOf(_) => ("empty", FirstObjects::Admin),
+            WorldContent::Fixture(fixture) => {
+                (&*fixture.digest, FirstObjects::Fixture(&fixture.fixture))
+            }
+        };
+        let mut config = self.config.clone();
+        options.apply(&mut config)?;
+        let admin = config::section(&mut config.clone(), "admin");
+        let key = format!("{name} {} {admin:?}", time_text(now));
+        let make = async |folder: &Path| {
+            config::set_folder(&mut config, folder)?;
+            let sources = TestSources::new(&self.process.clock, INITIAL_SEED, now);
+            let root = &self.root_world.origin.root;
+            InitialState::of_objects(&config, objects, &sources, root).await
+        };
+        self.initial_states.get((key, String::new()), make).await
     }
 
     /// Replaces a world with a new one in its initial state, with the same tokens. Returns `None` if the world does not
@@ -205,6 +215,7 @@ impl TestWorlds {
             bail!("the world at the root can't be reset: make a world for the test");
         };
         let made = self.begin(plan).await?;
+        self.initial_states.forget(&state_key(&former)).await;
         remove_folder(&former.origin.folder)?;
         Ok(Some(made))
     }
@@ -225,37 +236,20 @@ impl TestWorlds {
         plan.options.apply(&mut config)?;
         config::set_folder(&mut config, &origin.folder)?;
         config.api.base_url = format!("{}{BASE}", origin.root);
-        let to = origin.folder.clone();
-        let copied = match &plan.content {
-            FirstContent::Kept(folder) => {
-                CopySource::closed(folder.clone()).copy_to(to, true).await?
-            }
-            content => self.copy_template(&config, content, plan.now, to).await?,
-        };
-        config.store.single_connection = true;
         config.store.node_cache_bytes = NODE_CACHE_BYTES;
         let strict = plan.options.strict.unwrap_or(self.root_world.is_strict);
         let sources = TestSources::new(&self.process.clock, plan.seed, plan.now).strict(strict);
-        let opening = Opening {
-            demo: plan.content == FirstContent::Demo,
-            is_server: false,
-            accepted: AcceptedLosses {
-                database: false,
-                keys: !plan.content.has_own_keys(),
-            },
-        };
         let folder = origin.folder.clone();
-        let opened = self.open((origin, plan), &config, &sources, opening);
+        let opened = self.open((origin, plan), &config, &sources);
         let opened = in_stream(BEGINNING.to_owned(), opened).await;
         let made = match opened {
-            Ok(mut made) => {
-                made.copied = Some(copied);
-                Arc::new(made)
-            }
-            Err(error) => {
-                std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
-                return Err(error);
-            }
+            Ok(made) => Arc::new(made),
+            Err(error) => match std::fs::remove_dir_all(&folder) {
+                Err(left) if left.kind() != ErrorKind::NotFound => {
+                    return Err(left).with_context(|| folder.display().to_string());
+                }
+                _ => return Err(error),
+            },
         };
         self.worlds.lock().insert(number, Arc::clone(&made));
         self.note_use(&made);
@@ -279,69 +273,24 @@ impl TestWorlds {
         }
     }
 
-    /// Copies the template world with this content and start time, which is created if it does not exist. Its random bytes
-    /// do not depend on the seed of the server, so the demo is the same in all worlds that begin at the same time.
-    async fn copy_template(
-        &self,
-        config: &Config,
-        content: &FirstContent,
-        now: SystemTime,
-        to: PathBuf,
-    ) -> Result<CopyMethod> {
-        let admin = config::section(&mut config.clone(), "admin");
-        let key = format!("{} {} {admin:?}", content.name(), time_text(now));
-        let copy = |folder: &Path| {
-            CopySource::closed(folder.to_owned()).copy_to(to, content.has_own_keys())
-        };
-        let mut templates = self.templates.lock().await;
-        if let Some(folder) = templates.get(&key) {
-            return copy(folder).await;
-        }
-        if templates.len() >= TEMPLATES_MAX
-            && let Some((_, former)) = templates.pop_first()
-        {
-            std::fs::remove_dir_all(&former).with_context(|| former.display().to_string())?;
-        }
-        let number = self.last_template.fetch_add(1, Relaxed) + 1;
-        let folder = self.folder.join(format!("template-{number}"));
-        let mut config = config.clone();
-        config::set_folder(&mut config, &folder)?;
-        let sources = TestSources::new(&self.process.clock, TEMPLATE_SEED, now);
-        let opening = Opening {
-            demo: *content == FirstContent::Demo,
-            ..Opening::default()
-        };
-        let root = &self.root_world.origin.root;
-        // The store is closed at the end of this block, so that the database is complete, and never written again.
-        let made = async {
-            let (resources, limits) = open_store(&config, opening, &sources).await?;
-            let objects = content.first_objects();
-            first_start(&resources, &config, objects, &limits, root).await?;
-            store_published_key(&resources.values, now).await
-        };
-        if let Err(error) = in_stream(BEGINNING.to_owned(), made).await {
-            std::fs::remove_dir_all(&folder).with_context(|| folder.display().to_string())?;
-            return Err(error);
-        }
-        // The lock is still held, so nobody removes the folder before it is copied.
-        let copied = copy(&folder).await;
-        templates.insert(key, folder);
-        copied
-    }
-
     async fn open(
         &self,
         (origin, plan): (WorldOrigin, Arc<WorldPlan>),
         config: &Config,
         sources: &TestSources,
-        opening: Opening,
     ) -> Result<TestWorld> {
-        let (resources, limits) = open_store(config, opening, sources).await?;
-        let kept = BootstrapFile::of(config).kept()?;
-        let mut bootstrap = kept.map(|(_, bootstrap)| bootstrap);
+        let initial = Arc::clone(&plan.initial);
+        let entropy = sources.sources().entropy;
+        let (token, digest) = mint_token(TokenKind::Personal, &random(&*entropy)?);
+        let (resources, copied, token_aliases) = initial.start(config, sources, digest)?;
+        let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
+        let bootstrap = initial.bootstrap.clone().map(|bootstrap| Bootstrap {
+            personal_access_token: token.expose().to_owned(),
+            ..bootstrap
+        });
         let prepared = WorldParts {
             config,
-            accepted: opening.accepted,
+            accepted: AcceptedLosses::default(),
             resources: &resources,
             limits: &limits,
             root: &self.root_world.origin.root,
@@ -355,15 +304,11 @@ impl TestWorlds {
         }
         .prepare()
         .await?;
-        if let Some(boot) = &mut bootstrap {
-            let user = boot.users.first().and_then(|user| Gid::parse(&user.gid));
-            let user = user.context("the world has no user")?;
-            let token = boot.token(&prepared.service, user, "Test").await?;
-            boot.personal_access_token = token;
-        }
-        let opened: (_, Option<Bootstrap>) = (Arc::new(resources), bootstrap);
+        let opened = (Arc::new(resources), bootstrap);
         let mut begun = TestWorld::begin(origin, config, sources, opened, prepared).await?;
         begun.plan = Some(plan);
+        begun.copied = Some(copied);
+        begun.token_aliases = token_aliases;
         Ok(begun)
     }
 
@@ -371,18 +316,21 @@ impl TestWorlds {
     ///
     /// # Errors
     /// Fails if its folder can't be removed.
-    pub(crate) fn delete(&self, id: &str) -> Result<bool> {
+    pub(crate) async fn delete(&self, id: &str) -> Result<bool> {
         let number = id.strip_prefix('w').and_then(|number| number.parse().ok());
         let removed = number.and_then(|number: u64| self.worlds.lock().remove(&number));
         let Some(world) = removed else {
             return Ok(false);
         };
+        self.initial_states.forget(&state_key(&world)).await;
         remove_folder(&world.origin.folder)?;
-        if let Some(plan) = &world.plan {
-            plan.remove_kept()?;
-        }
         Ok(true)
     }
+}
+
+/// Returns the name of the state of a world among all initial states.
+fn state_key(world: &TestWorld) -> String {
+    format!("copy of {}", world.origin.folder.display())
 }
 
 /// Removes the folder of a world. Unfinished requests and work still use the store; the files that they write by its path

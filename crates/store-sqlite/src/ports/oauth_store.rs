@@ -1,4 +1,5 @@
 //! Apps, authorizations, codes and sessions, in the same file and through the same writer as the graph.
+use super::one_row;
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_reads::{self, read_login};
@@ -32,9 +33,10 @@ impl OAuthStore for SqliteStore {
         let Ok(key) = i64::try_from(id) else {
             return Ok(None);
         };
-        let cache = &self.readers.caches.apps;
+        let readers = self.readers.current();
+        let cache = &readers.caches.apps;
         cache.get_or_read(id, cache.epoch(), || {
-            let found = self.one_row(Sql::App, [key], |row| auth_rows::app(row, 0))?;
+            let found = one_row(readers, Sql::App, [key], |row| auth_rows::app(row, 0))?;
             Ok(found.map(Arc::new))
         })
     }

@@ -1,4 +1,5 @@
 //! Tokens, accounts and logins, in the same file and through the same writer as the graph.
+use super::one_row;
 use crate::sqlite_store::SqliteStore;
 use crate::statements::Sql;
 use crate::tables::auth_reads;
@@ -21,9 +22,11 @@ impl TokenStore for SqliteStore {
         &self,
         digest: &SecretDigest,
     ) -> Result<Option<(TokenRecord, Account)>, AuthStoreError> {
-        let cache = &self.readers.caches.tokens;
-        let found = cache.get_or_read(*digest, cache.epoch(), || {
-            let found = self.one_row(Sql::TokenByDigest, [digest.0], auth_rows::found)?;
+        let digest = self.stored_digest(digest);
+        let readers = self.readers.current();
+        let cache = &readers.caches.tokens;
+        let found = cache.get_or_read(digest, cache.epoch(), || {
+            let found = one_row(readers, Sql::TokenByDigest, [digest.0], auth_rows::found)?;
             Ok(found.map(Arc::new))
         })?;
         Ok(found.map(|found| (*found).clone()))

@@ -33,14 +33,13 @@ impl SingleWriter {
         let mut commits = self.commits.lock();
         let (clock, touch_log) = &mut *commits;
         job.stamp(clock);
-        let written = self.readers.alone(|conn| {
-            let done = write(
-                conn,
-                &self.readers.caches,
-                touch_log,
-                slice::from_mut(&mut job),
-            );
-            publish(&self.readers, done)
+        let ready = self.readers.leave_source();
+        let written = ready.and_then(|()| {
+            self.readers.alone(|conn| {
+                let jobs = slice::from_mut(&mut job);
+                let done = write(conn, &self.readers.caches, touch_log, jobs);
+                publish(&self.readers, done)
+            })
         });
         let done = written.map_err(|e| e.to_string()).flatten();
         answer([job].into_iter(), done);

@@ -1,0 +1,64 @@
+//! Source of a copy: a store that nobody writes, which the copy reads until its own first write.
+use super::ReaderPool;
+use crate::open_error::StoreOpenError;
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use workgraph_core::storage::GraphStoreError;
+
+/// Work that prepares the database of a copy for its first write.
+pub(crate) type Preparation = dyn FnMut(&mut Connection) -> Result<(), StoreOpenError> + Send;
+
+/// Source of a copy. The content of both is the same until the copy is written, so reads of the copy can use the connections
+/// of the source, their prepared statements, and its caches.
+pub(crate) struct CopiedFrom {
+    source: Arc<ReaderPool>,
+    /// True once the copy reads in its own database.
+    is_left: AtomicBool,
+    /// Preparation of the first write. It holds the lock on the folder of the copy afterwards.
+    preparation: Mutex<Box<Preparation>>,
+}
+
+impl CopiedFrom {
+    pub(crate) fn new(source: Arc<ReaderPool>, preparation: Box<Preparation>) -> Self {
+        Self {
+            source,
+            is_left: AtomicBool::new(false),
+            preparation: Mutex::new(preparation),
+        }
+    }
+
+    /// Returns the pool of the source, if the copy was not written yet.
+    pub(crate) fn current(&self) -> Option<&ReaderPool> {
+        (!self.is_left.load(Ordering::Acquire)).then_some(&*self.source)
+    }
+
+    /// Runs the preparation, unless it is done, with a function that runs it on the connection of the copy.
+    ///
+    /// # Errors
+    /// Fails as the function does; the preparation then stays to be done.
+    pub(crate) fn leave(
+        &self,
+        run: impl FnOnce(&mut Preparation) -> Result<(), GraphStoreError>,
+    ) -> Result<(), GraphStoreError> {
+        if self.is_left.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut preparation = self.preparation.lock();
+        if !self.is_left.load(Ordering::Acquire) {
+            run(&mut **preparation)?;
+            self.is_left.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for CopiedFrom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopiedFrom")
+            .field("is_left", &self.is_left)
+            .finish_non_exhaustive()
+    }
+}
