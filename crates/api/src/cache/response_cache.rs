@@ -8,6 +8,7 @@
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::{BuildHasher, Hash};
+use std::sync::OnceLock;
 use workgraph_auth::ScopeSet;
 use workgraph_core::storage::ViewerKey;
 use workgraph_operations::operation::NumberedOperation;
@@ -38,7 +39,8 @@ pub(crate) struct ResponseCacheKey<'r> {
 
 /// The cached replies.
 pub(crate) struct ResponseCache {
-    shards: Vec<Mutex<Shard>>,
+    /// A server with many stores has many caches, so shards are made at their first use.
+    shards: Box<[OnceLock<Box<Mutex<Shard>>>]>,
     /// Maximum bytes of the younger generation of a shard, and of the older one.
     generation_bytes: usize,
 }
@@ -184,16 +186,15 @@ impl ResponseCache {
     pub(super) fn new(bytes: usize) -> Self {
         let shards = if bytes == 0 { 0 } else { SHARDS };
         Self {
-            shards: std::iter::repeat_with(|| Mutex::new(Shard::new()))
-                .take(shards)
-                .collect(),
+            shards: (0..shards).map(|_| OnceLock::new()).collect(),
             generation_bytes: bytes / SHARDS / 2,
         }
     }
 
+    /// Returns the shard of a hash, if it was made.
     fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Shard>> {
-        let shard = self.shards.get(index(hash, SHARDS));
-        shard.map(Mutex::lock)
+        let shard = self.shards.get(index(hash, SHARDS))?.get()?;
+        Some(shard.lock())
     }
 
     /// Returns the cached reply of this version, if any.
@@ -218,9 +219,11 @@ impl ResponseCache {
         cost: u32,
     ) {
         let hash = hash(asked);
-        let Some(mut shard) = self.shard(hash) else {
+        let Some(shard) = self.shards.get(index(hash, SHARDS)) else {
             return;
         };
+        let shard = shard.get_or_init(|| Box::new(Mutex::new(Shard::new())));
+        let mut shard = shard.lock();
         if body.len() <= CACHED_BODY_MAX && shard.is_repeated(hash) {
             let entry = ResponseCacheEntry::new(asked, version, row, body, cost);
             shard.insert(hash, entry, self.generation_bytes);

@@ -143,7 +143,8 @@ impl Timeline {
     /// Carries out acts as they become due, until the task is aborted.
     pub(crate) async fn follow(self: Arc<Self>) {
         loop {
-            let next = match self.settle().await {
+            // In memory of its own, which is free again while the world waits.
+            let next = match Box::pin(self.settle()).await {
                 Ok((_, next)) => next,
                 Err(error) => {
                     tracing::error!(reason = format!("{error:#}"), "a world does not settle");
