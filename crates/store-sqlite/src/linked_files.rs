@@ -141,6 +141,12 @@ impl SqliteStore {
         linked.map_err(|error| StoreOpenError::Io(to.database, error))
     }
 
+    /// Returns true if the store is a [copy](Self::open_copy) that was not written yet.
+    #[must_use]
+    pub fn reads_in_source(&self) -> bool {
+        self.readers.reads_in_source()
+    }
+
     /// Closes idle connections, which frees their files and memory. The next read or write opens a connection again.
     pub fn close_idle_connections(&self) {
         self.readers.close_idle();

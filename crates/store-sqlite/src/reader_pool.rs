@@ -161,6 +161,14 @@ impl ReaderPool {
         source.unwrap_or(self)
     }
 
+    /// Returns true if the store is a copy that was not written yet.
+    pub(crate) fn reads_in_source(&self) -> bool {
+        self.copied_from
+            .as_ref()
+            .and_then(CopiedFrom::current)
+            .is_some()
+    }
+
     /// Prepares the first write of a copy; does nothing for other stores. From then on, reads use the copy's own database.
     ///
     /// # Errors

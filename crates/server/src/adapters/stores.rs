@@ -48,6 +48,9 @@ trait StoreBackend: Send + Sync {
 
     /// Closes connections that are not in use, if the store opens them again by itself.
     fn close_idle_connections(&self);
+
+    /// Returns true if the store is a copy that still reads in its source.
+    fn reads_in_source(&self) -> bool;
 }
 
 #[async_trait]
@@ -92,6 +95,10 @@ impl StoreBackend for SqliteStore {
 
     fn close_idle_connections(&self) {
         SqliteStore::close_idle_connections(self);
+    }
+
+    fn reads_in_source(&self) -> bool {
+        SqliteStore::reads_in_source(self)
     }
 }
 
@@ -143,6 +150,10 @@ impl StoreBackend for PostgresStore {
     fn close_idle_connections(&self) {
         // The pool of connections closes them.
     }
+
+    fn reads_in_source(&self) -> bool {
+        false
+    }
 }
 
 /// Store that nobody writes, from which others are copied.
@@ -163,6 +174,11 @@ impl StorageSource {
         let floor = store.max_gid();
         let floor = floor.context("the highest gid can't be read")?;
         Ok(Self { store, floor })
+    }
+
+    /// Closes connections that are not in use; the next read opens one.
+    pub(crate) fn close_idle_connections(&self) {
+        self.store.close_idle_connections();
     }
 }
 
@@ -341,6 +357,11 @@ impl Storage {
     /// Closes connections that are not in use; the next request opens one.
     pub(crate) fn close_idle_connections(&self) {
         self.backend.close_idle_connections();
+    }
+
+    /// Returns true if the store is a copy that still reads in its source.
+    pub(crate) fn reads_in_source(&self) -> bool {
+        self.backend.reads_in_source()
     }
 }
 

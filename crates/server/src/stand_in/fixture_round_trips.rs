@@ -9,7 +9,7 @@ use crate::admin::fixture_export::{ExportedWorld, export_fixture};
 use crate::config::{self, Config};
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
-use crate::stand_in::test_world::TestSources;
+use crate::stand_in::test_sources::TestSources;
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -12,7 +12,8 @@ use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
 use crate::stand_in::initial_files::InitialFiles;
 use crate::stand_in::seeded_entropy::in_stream;
-use crate::stand_in::test_world::{BEGINNING, TestSources, TestWorld};
+use crate::stand_in::test_sources::{BEGINNING, TestSources};
+use crate::world_sources::WorldSources;
 use crate::world_start::first_start::first_start;
 use anyhow::{Context, Result};
 use std::io::ErrorKind;
@@ -41,6 +42,18 @@ pub(crate) struct InitialState {
     token: Option<SecretDigest>,
     /// Tokens of the world that the state was copied from.
     token_aliases: Vec<TokenAlias>,
+}
+
+/// World that an initial state is copied from.
+pub(crate) struct CopiedWorld {
+    pub(crate) folder: PathBuf,
+    pub(crate) storage: Arc<Storage>,
+    pub(crate) keys: KeyRing,
+    pub(crate) sources: WorldSources,
+    /// True if the world began as a demo.
+    pub(crate) is_demo: bool,
+    /// Tokens that stand for others in its store.
+    pub(crate) token_aliases: Vec<TokenAlias>,
 }
 
 /// Folder that is removed at the end.
@@ -94,16 +107,15 @@ impl InitialState {
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
-    pub(crate) async fn of_world(config: &Config, world: &TestWorld) -> Result<Self> {
+    pub(crate) async fn of_world(config: &Config, world: CopiedWorld) -> Result<Self> {
         let folder = StateFolder(config.folder().to_owned());
-        let (from, to) = (world.origin.folder.clone(), folder.0.clone());
-        let storage = Arc::clone(&world.world.storage);
+        let (from, to, storage) = (world.folder, folder.0.clone(), world.storage);
         let copying = tokio::task::spawn_blocking(move || {
             InitialFiles::list(&from)?.copy_to(&to)?;
             storage.copy_to(&to)
         });
         copying.await.context("the copy broke off")??;
-        let keys = world.keys();
+        let keys = world.keys;
         let entropy: Arc<dyn Entropy> = Arc::new(SystemEntropy::new());
         let sealer = WebhookSecretSealer::new(keys.clone(), entropy);
         let options = StoreOptions {
@@ -111,17 +123,21 @@ impl InitialState {
             ..config.store
         };
         let made = {
-            let accepted = AcceptedLosses::default();
+            // The keys are those of the world, also if it has not sealed anything yet.
+            let accepted = AcceptedLosses {
+                database: false,
+                keys: true,
+            };
             let node = config.server.node;
             let storage = Storage::open(&folder.0, node, options, None, sealer, accepted)?;
             let values = PrivateValues::Folder(folder.0.clone());
             let parts = (storage, values, keys.clone());
-            let sources = world.sources();
-            let resources = ServerResources::over(config, Opening::default(), sources, parts);
+            let opening = Opening::default();
+            let resources = ServerResources::over(config, opening, world.sources, parts);
             let limits = RuntimeLimits::open(config, resources.values.clone()).await?;
             add_token(&resources, config, &Arc::new(limits)).await?
         };
-        let known = (made, world.is_demo(), world.token_aliases.clone());
+        let known = (made, world.is_demo, world.token_aliases);
         Self::closed(folder, config.store, Some(keys), known)
     }
 
@@ -142,6 +158,11 @@ impl InitialState {
             token,
             token_aliases,
         })
+    }
+
+    /// Closes the connections of the store that are not in use; the next read opens one.
+    pub(crate) fn close_idle_connections(&self) {
+        self.store.close_idle_connections();
     }
 
     /// Starts a store with this state in a new folder, which the settings name. The first user has the token with the given

@@ -22,6 +22,7 @@ mod local_authority;
 mod oauth_grant;
 mod oauth_traffic;
 mod receiver_rules;
+mod recent_stores;
 mod request_log;
 mod request_notes;
 mod request_rules;
@@ -31,6 +32,7 @@ mod settling;
 mod stand_in_folder;
 mod stand_in_page;
 mod stand_in_server;
+mod test_sources;
 mod test_world;
 mod test_worlds;
 mod timeline;
@@ -45,6 +47,7 @@ pub(crate) use self::stand_in_folder::{
     StandInFolder, allow_open_files, banner, check_is_real, sources,
 };
 pub(crate) use self::stand_in_server::StandIn;
-pub(crate) use self::test_world::{TestSources, TestWorld, WorldOrigin};
+pub(crate) use self::test_sources::TestSources;
+pub(crate) use self::test_world::{TestWorld, WorldOrigin};
 pub(crate) use self::test_worlds::TestWorlds;
 pub(crate) use self::timeline::time_text;

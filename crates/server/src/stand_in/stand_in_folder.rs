@@ -1,7 +1,7 @@
 //! Start of a stand-in: its folder, its seed and its time.
 use crate::adapters::data_dir::{create_data_dir, write_private};
 use crate::adapters::system_clock::{SystemEntropy, WallClock, random};
-use crate::stand_in::test_world::TestSources;
+use crate::stand_in::test_sources::TestSources;
 use crate::stand_in::world_options::parse_time;
 use crate::start_options::StartOptions;
 use anyhow::{Context, Result, bail};

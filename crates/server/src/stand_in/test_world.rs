@@ -1,7 +1,6 @@
 //! A world of a stand-in: its store and its time belong to one test.
 use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::stores::{CopyMethod, TokenAlias};
-use crate::adapters::system_clock::WallClock;
 use crate::admin::admin_service::AdminService;
 use crate::admin::bootstrap_file::Bootstrap;
 use crate::admin::fixture_export::{ExportedWorld, export_fixture};
@@ -14,9 +13,10 @@ use crate::stand_in::delivery_faults::DeliveryFaults;
 use crate::stand_in::faults::Faults;
 use crate::stand_in::given_secrets::GivenSecrets;
 use crate::stand_in::inbox::Inboxes;
+use crate::stand_in::initial_state::CopiedWorld;
 use crate::stand_in::request_log::RequestLog;
 use crate::stand_in::request_notes::RequestNotes;
-use crate::stand_in::seeded_entropy::SeededEntropy;
+use crate::stand_in::test_sources::TestSources;
 use crate::stand_in::timeline::{Timeline, time_text};
 use crate::stand_in::virtual_clock::VirtualClock;
 use crate::stand_in::world_plan::WorldPlan;
@@ -30,61 +30,9 @@ use std::sync::atomic::AtomicU64;
 use std::time::SystemTime;
 use tokio::task::JoinHandle;
 use workgraph_api::Clock;
-use workgraph_webhooks::WebhookClient;
-use workgraph_wire::KeyRing;
 
-/// Stream of random bytes for the creation of a world.
-pub(crate) const BEGINNING: &str = "beginning";
 /// Id of the world at the root of the server.
 const ROOT_WORLD: &str = "w0";
-
-/// Time and random bytes of a test world.
-#[derive(Clone)]
-pub(crate) struct TestSources {
-    pub(crate) seed: u64,
-    pub(crate) clock: Arc<VirtualClock>,
-    entropy: Arc<SeededEntropy>,
-    faults: Arc<Faults>,
-    deliveries: Arc<DeliveryFaults>,
-    /// True if requests with unknown names are refused.
-    pub(crate) is_strict: bool,
-}
-
-impl TestSources {
-    /// Returns the sources of a world: a frozen clock that shows `now`, and random bytes derived from a seed.
-    pub(crate) fn new(machine: &Arc<WallClock>, seed: u64, now: SystemTime) -> Self {
-        let clock = Arc::new(VirtualClock::new(Arc::clone(machine), now));
-        let entropy = Arc::new(SeededEntropy::new(seed));
-        let faults = Arc::new(Faults::new(entropy.clone()));
-        Self {
-            seed,
-            deliveries: Arc::new(DeliveryFaults::new(Arc::clone(&faults), Arc::clone(&clock))),
-            clock,
-            entropy,
-            faults,
-            is_strict: false,
-        }
-    }
-
-    /// Sets whether requests with unknown names are refused.
-    pub(crate) fn strict(mut self, is_strict: bool) -> Self {
-        self.is_strict = is_strict;
-        self
-    }
-
-    /// Returns a client of webhooks whose deliveries meet the faults of the world.
-    pub(crate) fn webhook_client(&self, client: Arc<dyn WebhookClient>) -> Arc<dyn WebhookClient> {
-        self.deliveries.around(client)
-    }
-
-    /// Returns the sources as a world uses them.
-    pub(crate) fn sources(&self) -> WorldSources {
-        WorldSources {
-            clock: self.clock.clone(),
-            entropy: self.entropy.clone(),
-        }
-    }
-}
 
 /// Names and places of a world.
 pub(crate) struct WorldOrigin {
@@ -204,26 +152,18 @@ impl TestWorld {
         })
     }
 
-    /// Returns the number of the world; 0 at the root.
-    pub(crate) fn number(&self) -> u64 {
-        self.plan.as_ref().map_or(0, |plan| plan.number)
-    }
-
-    /// Returns true if the world began as a demo.
-    pub(crate) fn is_demo(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.initial.is_demo)
-    }
-
-    /// Returns the keys of the world.
-    pub(crate) fn keys(&self) -> KeyRing {
-        self.resources.keys.clone()
-    }
-
-    /// Returns the clock and the random bytes of the world.
-    pub(crate) fn sources(&self) -> WorldSources {
-        WorldSources {
-            clock: Arc::clone(&self.resources.clock),
-            entropy: Arc::clone(&self.resources.entropy),
+    /// Returns what a copy of the world needs besides its files.
+    pub(crate) fn copied_world(&self) -> CopiedWorld {
+        CopiedWorld {
+            folder: self.origin.folder.clone(),
+            storage: Arc::clone(&self.world.storage),
+            keys: self.resources.keys.clone(),
+            sources: WorldSources {
+                clock: Arc::clone(&self.resources.clock),
+                entropy: Arc::clone(&self.resources.entropy),
+            },
+            is_demo: self.plan.as_ref().is_some_and(|plan| plan.initial.is_demo),
+            token_aliases: self.token_aliases.clone(),
         }
     }
 

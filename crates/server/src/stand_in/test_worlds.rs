@@ -10,16 +10,18 @@ use crate::runtime_limits::RuntimeLimits;
 use crate::stand_in::initial_state::InitialState;
 use crate::stand_in::initial_states::InitialStates;
 use crate::stand_in::oauth_traffic::WorldHints;
+use crate::stand_in::recent_stores::RecentStores;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::stand_in_folder::StandInFolder;
-use crate::stand_in::test_world::{BEGINNING, TestSources, TestWorld, WorldOrigin};
+use crate::stand_in::test_sources::{BEGINNING, TestSources};
+use crate::stand_in::test_world::{TestWorld, WorldOrigin};
 use crate::stand_in::time_text;
 use crate::stand_in::world_options::{WorldContent, WorldOptions};
 use crate::stand_in::world_plan::WorldPlan;
 use crate::world_start::prepared_world::WorldParts;
 use anyhow::{Context, Result, bail};
 use parking_lot::Mutex;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,8 +37,6 @@ pub(crate) const WORLDS: &str = "/w/";
 const INITIAL_SEED: u64 = 0;
 /// Maximum number of worlds at the same time: each has an open file, and some memory.
 const WORLDS_MAX: usize = 5_000;
-/// Maximum number of worlds whose stores are open: each has two files, and the memory of a connection.
-const OPEN_STORES_MAX: usize = 64;
 /// Bytes of records that the store of a world caches.
 const NODE_CACHE_BYTES: usize = 4 << 20;
 
@@ -56,8 +56,7 @@ pub(crate) struct TestWorlds {
     https_hosts: Arc<[String]>,
     worlds: Mutex<BTreeMap<u64, Arc<TestWorld>>>,
     initial_states: InitialStates,
-    /// Worlds whose stores are open, by number; the most recently used one is last.
-    recent: Mutex<VecDeque<u64>>,
+    recent: RecentStores,
     last: AtomicU64,
     last_folder: AtomicU64,
 }
@@ -81,7 +80,7 @@ impl TestWorlds {
             root_world,
             https_hosts,
             worlds: Mutex::default(),
-            recent: Mutex::default(),
+            recent: RecentStores::default(),
             last: AtomicU64::new(0),
             last_folder: AtomicU64::new(0),
         }
@@ -170,7 +169,7 @@ impl TestWorlds {
         let make = async |folder: &Path| {
             let mut config = self.config.clone();
             config::set_folder(&mut config, folder)?;
-            InitialState::of_world(&config, source).await
+            InitialState::of_world(&config, source.copied_world()).await
         };
         self.initial_states.get(key, make).await
     }
@@ -252,25 +251,13 @@ impl TestWorlds {
             },
         };
         self.worlds.lock().insert(number, Arc::clone(&made));
-        self.note_use(&made);
+        self.recent.note(&made);
         Ok(made)
     }
 
-    /// Records that a world is used, and closes the files of the least recently used one if too many are open.
+    /// Records that a world is used, and closes the files of the least recently used store if too many are open.
     pub(crate) fn note_use(&self, test_world: &Arc<TestWorld>) {
-        let mut recent = self.recent.lock();
-        let number = test_world.number();
-        recent.retain(|other| *other != number);
-        recent.push_back(number);
-        if recent.len() <= OPEN_STORES_MAX {
-            return;
-        }
-        let longest = recent.pop_front();
-        drop(recent);
-        let longest = longest.and_then(|number| self.worlds.lock().get(&number).cloned());
-        if let Some(longest) = longest {
-            longest.world.storage.close_idle_connections();
-        }
+        self.recent.note(test_world);
     }
 
     async fn open(

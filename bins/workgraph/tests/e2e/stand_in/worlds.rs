@@ -115,7 +115,7 @@ fn is_worlds(part: std::path::Component<'_>) -> bool {
 #[test]
 fn many_worlds_are_links_of_one_database_which_stays_as_it_was() {
     let stand_in = StandIn::start("stand-in-links");
-    let folder = stand_in.folder().data().join("worlds/template-1");
+    let folder = stand_in.folder().data().join("worlds/initial-1");
     let first = stand_in.world(json!({}));
     let database = || std::fs::read(folder.join("workgraph.db")).unwrap();
     let before = database();
@@ -178,7 +178,7 @@ fn a_deleted_world_leaves_no_thread_and_no_file() {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     assert!(
-        left.iter().all(|name| name.starts_with("template-")),
+        left.iter().all(|name| name.starts_with("initial-")),
         "{left:?}"
     );
 }
