@@ -81,7 +81,7 @@ pub struct ApiResponse {
 impl ApiResponse {
     /// Returns a response with a JSON body.
     #[must_use]
-    pub fn json(status: u16, body: Vec<u8>) -> Self {
+    pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
         Self {
             status,
             headers: Vec::new(),

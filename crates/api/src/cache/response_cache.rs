@@ -5,6 +5,7 @@
 //! request gets the same bytes until that number changes. Token, limits and scopes are still checked each time.
 //!
 //! [`GraphStore::version`]: workgraph_core::storage::GraphStore::version
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::{BuildHasher, Hash};
@@ -110,7 +111,7 @@ impl Shard {
 
 /// A cached reply.
 pub(crate) struct CachedResponse {
-    pub(crate) body: Vec<u8>,
+    pub(crate) body: Bytes,
     pub(crate) cost: u32,
     /// The operation that produced the reply, and its number.
     pub(crate) row: NumberedOperation,
@@ -125,10 +126,10 @@ struct ResponseCacheEntry {
     base_url: Option<Box<str>>,
     version: u64,
     cost: u32,
-    /// Body, path and query, one after the other. The part that every use compares is then in the middle of an allocation,
-    /// not next to small allocations that other threads write to.
-    text: Box<[u8]>,
-    body: usize,
+    /// Body without spare capacity; every response shares it.
+    body: Bytes,
+    /// Path and query, one after the other.
+    asked: Box<[u8]>,
     path: usize,
 }
 
@@ -149,10 +150,10 @@ impl ResponseCacheEntry {
             base_url: asked.base_url.map(Box::from),
             version,
             cost,
-            text: [body, asked.path.as_bytes(), asked.query.as_bytes()]
+            body: Bytes::copy_from_slice(body),
+            asked: [asked.path.as_bytes(), asked.query.as_bytes()]
                 .concat()
                 .into(),
-            body: body.len(),
             path: asked.path.len(),
         }
     }
@@ -162,13 +163,12 @@ impl ResponseCacheEntry {
             Some(address) => address.len(),
             None => 0,
         };
-        ENTRY_BYTES + self.text.len() + address
+        ENTRY_BYTES + self.body.len() + self.asked.len() + address
     }
 
     /// Returns the body, if this is the reply to the request.
-    fn body(&self, asked: &ResponseCacheKey<'_>, version: u64) -> Option<&[u8]> {
-        let (body, key) = self.text.split_at_checked(self.body)?;
-        let (path, query) = key.split_at_checked(self.path)?;
+    fn body(&self, asked: &ResponseCacheKey<'_>, version: u64) -> Option<&Bytes> {
+        let (path, query) = self.asked.split_at_checked(self.path)?;
         let same = self.version == version
             && self.viewer == asked.viewer
             && self.app == asked.app
@@ -177,7 +177,7 @@ impl ResponseCacheEntry {
             && self.base_url.as_deref() == asked.base_url
             && path == asked.path.as_bytes()
             && query == asked.query.as_bytes();
-        same.then_some(body)
+        same.then_some(&self.body)
     }
 }
 
@@ -203,7 +203,7 @@ impl ResponseCache {
         let mut shard = self.shard(hash)?;
         let kept = shard.get(hash, self.generation_bytes)?;
         Some(CachedResponse {
-            body: kept.body(asked, version)?.to_vec(),
+            body: kept.body(asked, version)?.clone(),
             cost: kept.cost,
             row: kept.row,
         })
@@ -273,7 +273,7 @@ mod tests {
         version: u64,
     ) -> Option<(Vec<u8>, u32)> {
         let again = replies.get(asked, version)?;
-        Some((again.body, again.cost))
+        Some((again.body.to_vec(), again.cost))
     }
 
     #[test]
