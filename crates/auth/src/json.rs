@@ -14,12 +14,26 @@ const fn is_escaped(c: char) -> bool {
     matches!(c, '\u{7f}' | '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
 }
 
+/// First byte of the separators U+2028 and U+2029, and of many other characters.
+const SEPARATOR: u8 = 0xe2;
+
+/// Returns true if a text may have a character that is escaped. All bytes are looked at, without a branch for each, so that
+/// the compiler can look at many at once.
+fn may_be_escaped(text: &str) -> bool {
+    let is_special = |byte| matches!(byte, 0x7f | b'<' | b'>' | b'&' | SEPARATOR);
+    text.bytes()
+        .fold(false, |found, byte| found | is_special(byte))
+}
+
 impl Formatter for PageSafeFormatter {
     fn write_string_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,
         mut rest: &str,
     ) -> io::Result<()> {
+        if !may_be_escaped(rest) {
+            return writer.write_all(rest.as_bytes());
+        }
         while let Some((plain, (c, after))) = rest
             .find(is_escaped)
             .and_then(|at| rest.split_at_checked(at))

@@ -22,7 +22,7 @@ const QUERY: &[u8] = b"-._~,:@/()*";
 /// Fails for a `%` without two hexadecimal digits, a NUL, or bytes that are not UTF-8.
 pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
     // Nearly all texts contain no escapes.
-    if !raw.iter().any(|byte| matches!(byte, b'%' | b'+' | 0)) {
+    if !has_escape(raw) {
         let text = std::str::from_utf8(raw).map_err(|_| PercentError::Utf8)?;
         return Ok(text.to_owned());
     }
@@ -36,6 +36,14 @@ pub fn decode(raw: &[u8], plus: bool) -> Result<String, PercentError> {
         return Err(PercentError::Nul);
     }
     String::from_utf8(bytes).map_err(|_| PercentError::Utf8)
+}
+
+/// Returns true if bytes have an escape or a NUL. All bytes are looked at, without a branch for each, so that the compiler can
+/// look at many at once.
+fn has_escape(raw: &[u8]) -> bool {
+    let is_special = |byte| matches!(byte, b'%' | b'+' | 0);
+    raw.iter()
+        .fold(false, |found, byte| found | is_special(*byte))
 }
 
 /// Decodes the escapes of a text and leaves every other `%` unchanged. If the result is not UTF-8, only the

@@ -42,7 +42,10 @@ impl StandIn {
         if control::is_control(&request) {
             let (stand_in, client) = (Arc::clone(&self), peer.connection.ip());
             return handle_request_with(&peer, request, async move |head, body| {
-                control::respond(&stand_in.0, &test_world, (client, &head), body).await
+                let worlds = &stand_in.0;
+                let answer = control::respond(worlds, &test_world, (client, &head), body).await;
+                worlds.note_first_write(&test_world);
+                answer
             })
             .await;
         }
@@ -57,6 +60,7 @@ impl StandIn {
         let connection = Arc::clone(&peer.connection);
         let now = test_world.clock.now();
         let Ok(mut response) = handle_request(peer, request).await;
+        self.0.note_first_write(&test_world);
         if let Ok(date) = HeaderValue::try_from(httpdate::fmt_http_date(now)) {
             response.headers_mut().insert(DATE, date);
         }

@@ -260,6 +260,13 @@ impl TestWorlds {
         self.recent.note(test_world);
     }
 
+    /// Records the use of a world that may have been written for the first time, and thus has opened its own store.
+    pub(crate) fn note_first_write(&self, test_world: &Arc<TestWorld>) {
+        if test_world.plan.is_some() && !test_world.world.storage.reads_in_source() {
+            self.recent.note(test_world);
+        }
+    }
+
     async fn open(
         &self,
         (origin, plan): (WorldOrigin, Arc<WorldPlan>),
