@@ -26,6 +26,7 @@ pub mod resources;
 pub(crate) mod rich_text_values;
 pub mod schedule;
 pub mod standard_roles;
+pub mod template_roles;
 pub mod time;
 pub mod time_periods;
 pub mod validate;

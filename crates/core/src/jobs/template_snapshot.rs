@@ -2,8 +2,9 @@
 use super::date_shift::{DateAnchor, DateShift, DateSpan};
 use crate::domain_error::DomainError;
 use crate::model::gid::Gid;
-use crate::model::node::{Node, json_string};
+use crate::model::node::Node;
 use crate::model::resources::project_template;
+use crate::model::template_roles::{self, TemplateRole};
 use crate::model::time::Date;
 use serde::{Deserialize, Serialize};
 
@@ -11,16 +12,6 @@ use serde::{Deserialize, Serialize};
 pub const START: &str = "1";
 /// Maximum number of roles of a template.
 const ROLES_MAX: usize = 200;
-
-/// Role of a template: assignee of some of its tasks. The role's gid is its position in the list,
-/// from 1.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TemplateRole {
-    /// User to whom the tasks are assigned.
-    pub user: Gid,
-    /// Name of the user when the template was created; it is the name of the role.
-    pub name: String,
-}
 
 /// Data that a template keeps beside its public record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,17 +59,10 @@ impl TemplateData {
         )
     }
 
-    /// Returns the public list of roles.
+    /// Returns the public list of roles, for readers who see all users.
     #[must_use]
     pub fn requested_roles(&self) -> String {
-        let items = self.roles.iter().enumerate().map(|(at, role)| {
-            format!(
-                "{{\"gid\":\"{}\",\"resource_type\":\"template_role\",\"name\":{}}}",
-                at + 1,
-                json_string(&role.name)
-            )
-        });
-        format!("[{}]", items.collect::<Vec<_>>().join(","))
+        template_roles::public_list(&self.roles, &|_| true)
     }
 
     /// Returns the user whose tasks the role with this gid takes over.

@@ -149,6 +149,8 @@ pub enum MentionRule {
     Story(&'static str),
     /// Objects that the rich texts link to in the recipe under this key.
     Recipe(&'static str),
+    /// Users who have the roles of a template. The value is the list of these roles.
+    Roles,
 }
 
 /// Change of the contract: an input that will be removed, or some of its values.

@@ -11,6 +11,7 @@ use crate::model::permalink;
 use crate::model::registry::{MentionRule, ValueType};
 use crate::model::resources::{attachment, resource, story};
 use crate::model::rich_text_values::linked;
+use crate::model::template_roles;
 use crate::plan::Plan;
 use crate::projection::projection_context::ProjectionContext;
 use crate::storage::ReadView;
@@ -68,6 +69,11 @@ pub(crate) fn mentioned_nodes(node: &Node, plan: &Plan) -> MentionedNodes {
                 named.linked.truncate(RECIPE_LINKS_MAX);
                 continue;
             }
+            MentionRule::Roles => {
+                let roles = template_roles::roles_of(node);
+                named.linked.extend(roles.iter().map(|role| role.user));
+                continue;
+            }
             MentionRule::Links(key) | MentionRule::Story(key) => key,
         };
         if any && !keys.contains(&key) {
@@ -100,6 +106,16 @@ pub(crate) fn write(
             let shown = recipe::with_texts(recipe, &mut |html| read(html, scene, &mut written));
             out.extend_from_slice(shown.as_bytes());
             return Some(written);
+        }
+        MentionRule::Roles => {
+            let roles = template_roles::roles_of(node);
+            let is_seen = |user| scene.view.visible(user).is_some();
+            let shown = template_roles::public_list(&roles, &is_seen);
+            out.extend_from_slice(shown.as_bytes());
+            return Some(RenderedText {
+                named: 0,
+                steps: roles.len(),
+            });
         }
         MentionRule::Links(key) | MentionRule::Story(key) => key,
     };

@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::jobs::date_shift::DateSpan;
 use workgraph_core::jobs::duplication::Duplication;
-use workgraph_core::jobs::template_snapshot::{START, TemplateData, TemplateRole};
+use workgraph_core::jobs::template_snapshot::{START, TemplateData};
 use workgraph_core::jobs::{JobKind, JobRecord};
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{project, project_template};
+use workgraph_core::model::template_roles::TemplateRole;
 use workgraph_core::model::time::Date;
 use workgraph_core::rules::auto_id_rules;
 
