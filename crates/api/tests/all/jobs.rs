@@ -1,4 +1,5 @@
 //! Jobs: the work is done once and completely, even if a runner is stopped; never more than five at a time.
+mod copied_people;
 mod job_limits;
 mod project_deletion;
 mod stopped;

@@ -4,7 +4,9 @@
 //! counts the copies. The edge of an original leads to its copy. In the order of their ranks, the edges are the list of
 //! tasks whose subtasks are still to be copied. The list grows at its end until no subtasks are left: a breadth-first walk
 //! that keeps nothing in memory.
+mod allocations;
 mod attachments;
+mod copied_values;
 mod copier;
 mod copy_options;
 mod reads;
@@ -29,6 +31,7 @@ use crate::rules::membership_rules;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{ListPosition, ReadView};
 use copier::Copier;
+use copy_options::ALLOCATIONS;
 use relations::Branch;
 use serde::{Deserialize, Serialize};
 
@@ -144,6 +147,11 @@ pub enum CopyPhase {
     },
     /// The dependencies of the copies.
     Dependencies {
+        /// Keyset after which the page starts.
+        after: Option<Vec<i64>>,
+    },
+    /// The allocations of the project.
+    Allocations {
         /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
     },
@@ -281,8 +289,19 @@ impl Duplication {
                         return Ok(NextStep::Continue(JobKind::Duplicate(next)));
                     }
                 }
-                next.seal(work, view)?;
-                return Ok(NextStep::Done);
+                if self.kind != CopyKind::Project || !self.parts.has(ALLOCATIONS) {
+                    next.seal(work, view)?;
+                    return Ok(NextStep::Done);
+                }
+                CopyPhase::Allocations { after: None }
+            }
+            CopyPhase::Allocations { .. } => {
+                copier.allocations(work);
+                let after = view.rows.next.clone();
+                if after.is_none() {
+                    return Ok(NextStep::Done);
+                }
+                CopyPhase::Allocations { after }
             }
         };
         Ok(NextStep::Continue(JobKind::Duplicate(next)))

@@ -149,7 +149,7 @@ impl ProjectTotals {
     }
 
     /// Subtracts minutes of the project from the totals, and adds other minutes.
-    pub(super) fn replace_minutes(
+    pub fn replace_minutes(
         &mut self,
         before: Option<CountedMinutes>,
         after: Option<CountedMinutes>,

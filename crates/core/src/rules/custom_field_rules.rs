@@ -173,17 +173,12 @@ pub fn record_value_changes(
     }
 }
 
-/// Copies the values of a task into a draft, for the fields in the view.
-pub fn copy_values(work: &mut ChangeBuilder<'_>, draft: &mut Draft, view: &ReadView, old: &Node) {
-    let Some(object) = old.raw(task::CUSTOM_FIELDS.def.name) else {
-        return;
-    };
-    let stored = custom_field_values::stored_values(object)
-        .filter(|(field, _)| view.level(*field) > Level::None);
-    let given = stored.map(|(field, value)| (field, Some(value.to_owned())));
-    let (object, changes) = merge(None, given.collect());
+/// Puts values into the draft of a new task; returns the changes.
+#[must_use]
+pub fn new_values(draft: &mut Draft, values: Vec<(Gid, Option<String>)>) -> Vec<ValueChange> {
+    let (object, changes) = merge(None, values);
     draft.set(task::CUSTOM_FIELDS, object);
-    index_value_changes(work, draft.gid, view, &changes);
+    changes
 }
 
 /// Returns the plan for reading a project so that its settings can be copied.

@@ -40,6 +40,9 @@ pub static JOBS: &[Operation] = &[
     .scope("projects:write"),
 ];
 
+/// Maximum number of custom types that a copy of a project takes over.
+const CUSTOM_TYPES_MAX: usize = 1_000;
+
 fn task_needs(call: &RequestContext<'_>, input: &DuplicateTask) -> Result<ReadQuery, DomainError> {
     let want = jobs::start_needs(call.read_query(), call.job_requester());
     Ok(duplication::root(want, &input.task.node_ref()))
@@ -86,6 +89,7 @@ fn project_needs(
         .edges(old.clone(), rel::MEMBERS)
         .edges(old.clone(), rel::PROJECT_FOLLOWERS)
         .edges(old.clone(), rel::TEAM)
+        .incoming_edges(old.clone(), rel::CUSTOM_TYPE_ON, CUSTOM_TYPES_MAX)
         .follow(old, custom_field_rules::settings())
         .node(original_team(&input.project, rel::TEAM))
         .node(original_workspace(&input.project));
@@ -105,7 +109,10 @@ fn duplicate_project(
     let names = input.parts.get()?;
     let has = |name: &str| names.contains(&name);
     let tasks = names.iter().filter_map(|n| n.strip_prefix("task_"));
-    let parts = tasks.fold(CopyOptions::default(), CopyOptions::with);
+    let own = has("allocations").then_some("allocations");
+    let parts = tasks
+        .chain(own)
+        .fold(CopyOptions::default(), CopyOptions::with);
     let schedule = input.schedule(has("task_dates"))?;
     let anchor = schedule.map(|schedule| schedule.anchor);
     let name = input.name.get()?;
@@ -141,6 +148,12 @@ fn duplicate_project(
     }
     let new = membership_rules::create_empty_project(&mut work, draft, call.user_gid());
     custom_field_rules::copy_settings(&mut work, view, old.gid, (new, Type::Project), workspace);
+    for edge in view.sources(old.gid, rel::CUSTOM_TYPE_ON) {
+        if view.level(edge.src) > Level::None {
+            let first = ListPosition::Rank(0);
+            work.link(edge.src, rel::CUSTOM_TYPE_ON, new, first, None);
+        }
+    }
     if let Some(team) = team {
         work.link(new, rel::TEAM, team, ListPosition::Rank(0), None);
     }

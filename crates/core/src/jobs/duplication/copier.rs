@@ -4,6 +4,7 @@ use crate::access::{Level, follower_rank};
 use crate::jobs::date_shift::DateShift;
 use crate::jobs::template_snapshot::TemplateData;
 use crate::model::draft::Draft;
+use crate::model::edge::Edge;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
@@ -136,18 +137,24 @@ impl<'s> Copier<'s> {
 
     /// Returns the sections that the copy goes into, each with its project.
     fn sections(&self, old: &Node) -> impl Iterator<Item = (Gid, Gid)> {
+        self.placed(old)
+            .map(|(_, section, project)| (section, project))
+    }
+
+    /// Returns the edges to sections of the original that the copy takes over, each with the section and the project of the copy.
+    fn placed(&self, old: &Node) -> impl Iterator<Item = (&Edge, Gid, Gid)> {
         let edges = self.view.links(old.gid, rel::SECTION).iter();
         edges.filter_map(|edge| {
             let project = edge.aux?;
             if project == self.plot.source {
                 let section = self.copy_of(self.more, edge.dst)?;
-                return Some((section, self.plot.copy));
+                return Some((edge, section, self.plot.copy));
             }
             // The tasks of a template are in no other project.
             let is_task = self.plot.kind != CopyKind::ProjectToTemplate;
             let open = is_task && self.view.level(project) >= Level::Editor;
             let there = self.view.head(edge.dst).is_some();
-            (self.plot.parts.has("projects") && open && there).then_some((edge.dst, project))
+            (self.plot.parts.has("projects") && open && there).then_some((edge, edge.dst, project))
         })
     }
 
@@ -186,19 +193,11 @@ impl<'s> Copier<'s> {
             draft.set(task::START_AT, time(old.get(task::START_AT)));
             draft.set(task::DUE_AT, time(old.get(task::DUE_AT)));
         }
-        if self.plot.kind == CopyKind::ProjectToTemplate {
-            // Tasks of a template are not searchable, so their custom fields are not indexed.
-            draft.take(task::CUSTOM_FIELDS, old);
-        } else if self.sections(old).next().is_some() {
-            // Custom fields come with projects.
-            custom_field_rules::copy_values(work, draft, self.view, old);
-        }
-        let mut followers = Vec::new();
-        if parts.has("followers") {
-            let edges = self.view.links(old.gid, rel::FOLLOWERS).iter();
-            let there = edges.filter(|edge| self.is_there(edge.dst));
-            followers.extend(there.map(|edge| (edge.dst, edge.rank)));
-        }
+        let mut followers = if parts.has("followers") {
+            self.followers(old)
+        } else {
+            Vec::new()
+        };
         if self.plot.kind == CopyKind::ProjectToTemplate {
             draft.take(task::ASSIGNEE, old);
         } else if parts.has("assignee")
@@ -216,6 +215,19 @@ impl<'s> Copier<'s> {
             }
             if !followers.iter().any(|(follower, _)| *follower == user) {
                 followers.push((user, follower_rank(Some(Level::Editor))));
+            }
+        }
+        // Custom fields come with projects.
+        let edges = self.placed(old).map(|(edge, ..)| edge.aux);
+        let projects: Vec<Gid> = edges.flatten().collect();
+        if !projects.is_empty() {
+            let me = work.changes.actor;
+            let is_own = me.is_some() && draft.get(task::ASSIGNEE) == me;
+            let values = self.values(old, &projects, is_own);
+            let values = custom_field_rules::new_values(draft, values);
+            // Tasks of a template are not searchable, so their custom fields are not indexed.
+            if draft.ty == Type::Task {
+                custom_field_rules::index_value_changes(work, new, self.view, &values);
             }
         }
         for (user, rank) in followers {

@@ -8,6 +8,7 @@ use crate::model::node::Node;
 use crate::model::registry::{Direction, FieldDef, Type, TypedField, rel};
 use crate::model::resources::task;
 use crate::plan::{FieldPaths, Plan};
+use crate::rules::budget_rules;
 use crate::storage::{
     EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
@@ -64,6 +65,16 @@ impl Duplication {
             CopyPhase::Subtasks { after, wide, .. } => (copies, after, *wide, &BELOW),
             CopyPhase::Attachments { after, wide, .. } => (copies, after, *wide, &ATTACHED),
             CopyPhase::Dependencies { after } => (copies, after, STEP_OBJECTS, &WAITS),
+            CopyPhase::Allocations { after } => {
+                want = budget_rules::needs(&NodeRef::Gid(self.copy), want);
+                let allocations = ListSource::Edges {
+                    anchor: from,
+                    rel: rel::ALLOCATION_OF,
+                    dir: Direction::In,
+                    give: EdgeEnd::OtherEnd,
+                };
+                (allocations, after, STEP_OBJECTS, &ALLOCATION)
+            }
         };
         let tasks_alone = matches!(
             self.phase,
@@ -94,7 +105,9 @@ impl Duplication {
         let first = want.node_refs.len();
         let rows = view.rows.gids.iter().copied();
         match &self.phase {
-            CopyPhase::Survey { .. } | CopyPhase::Sections { .. } => return None,
+            CopyPhase::Survey { .. }
+            | CopyPhase::Sections { .. }
+            | CopyPhase::Allocations { .. } => return None,
             CopyPhase::Tasks { .. } => {
                 for row in rows {
                     for edge in view.links(row, rel::SECTION) {
@@ -232,6 +245,9 @@ pub fn root(mut want: ReadQuery, old: &NodeRef) -> ReadQuery {
 struct CopyPlans(OnceLock<[Arc<Plan>; 2]>, fn(Type) -> Plan);
 
 static HEAD: CopyPlans = CopyPlans(OnceLock::new(), |_| of(Type::Section, "name"));
+static ALLOCATION: CopyPlans = CopyPlans(OnceLock::new(), |_| {
+    of(Type::Allocation, "effort,assignee.workspaces")
+});
 static BARE: CopyPlans = CopyPlans(OnceLock::new(), |ty| of(ty, "due_on"));
 static WHOLE: CopyPlans = CopyPlans(OnceLock::new(), whole);
 static WAITS: CopyPlans = CopyPlans(OnceLock::new(), |ty| of(ty, "dependencies"));
@@ -291,7 +307,8 @@ impl CopyPlans {
 fn whole(ty: Type) -> Plan {
     of(
         ty,
-        "notes,assignee,followers,tags,memberships.project,memberships.section,custom_fields.gid",
+        "notes,assignee,followers.workspaces,tags,memberships.project,memberships.section,\
+         custom_fields.(gid|people_value.workspaces|reference_value)",
     )
 }
 

@@ -8,6 +8,7 @@ use workgraph_core::access::{Level, Role};
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};
 use workgraph_core::model::resources::{job, membership, project, team};
 use workgraph_core::model::time::Date;
+use workgraph_core::rules::custom_type_rules::{NewStatus, create_custom_type};
 
 fn parts(include: &str) -> Value {
     json!({"name": "Copy", "include": include})
@@ -54,6 +55,20 @@ fn a_view_only_member_makes_no_copies() {
             .decide(scene.bob, "duplicateTask", task, json!({}))
             .is_ok()
     );
+}
+
+#[test]
+fn a_copy_of_a_project_has_the_custom_types_that_the_caller_sees() {
+    let mut scene = DecisionScene::new();
+    let (acme, garden) = (scene.acme, scene.garden);
+    let statuses = ["Open:incomplete", "Done:complete"].map(|word| NewStatus::parse(word).unwrap());
+    let bug = scene.given(|fixture| {
+        fixture.with(|work| create_custom_type(work, acme, &[garden], "Bug", &statuses).unwrap())
+    });
+    let copied = scene.decide(scene.bob, "duplicateProject", garden, parts("notes"));
+    let copied = copied.unwrap();
+    let types = written(&copied, rel::CUSTOM_TYPE_ON);
+    assert_eq!(types, [(bug, copy(&copied))]);
 }
 
 #[test]
