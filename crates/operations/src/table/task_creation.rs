@@ -139,10 +139,10 @@ pub(super) fn create_task(
     draft.set(task::CREATED_BY, call.user_gid());
     draft.set(task::CREATED_AT, work.now);
     draft.set(task::MODIFIED_AT, work.now);
-    write(call, view, &mut draft, inputs)?;
+    let mut containers: Vec<Gid> = spots.iter().map(|spot| spot.project).collect();
+    write(call, view, &mut draft, inputs, &containers)?;
     task_external::write(call, &mut work, &mut draft, None, inputs, workspace)?;
     let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;
-    let mut containers: Vec<Gid> = spots.iter().map(|spot| spot.project).collect();
     if inputs.has("custom_fields") {
         containers.extend(own_list(call, view, &draft, workspace));
     }

@@ -4,7 +4,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
-use workgraph_core::model::registry::Type;
+use workgraph_core::model::registry::{Type, rel};
 use workgraph_core::model::resources::{custom_type, task};
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, ReadView};
@@ -26,7 +26,10 @@ pub(super) fn needs(
     task: Option<&NodeRef>,
 ) -> Result<ReadQuery, DomainError> {
     if let Some(InputValue::Ref(text)) = inputs.get(TYPE) {
-        query.add_ref(parse_gid(TYPE, text)?);
+        query = query.edges(parse_gid(TYPE, text)?, rel::CUSTOM_TYPE_ON);
+        if let Some(task) = task {
+            query = query.edges(task.clone(), rel::SECTION);
+        }
     }
     if let Some(task) = task.filter(|_| is_touched(inputs)) {
         query.add_ref(task.clone().of(LinkSelector::Key(TYPE)));
@@ -35,12 +38,13 @@ pub(super) fn needs(
 }
 
 /// Writes the custom type and the status into a draft, whose other fields have the values from the body. The status and
-/// `completed` follow from each other.
+/// `completed` follow from each other. A new task will be in these projects.
 pub(super) fn write(
     call: &RequestContext<'_>,
     view: &ReadView,
     draft: &mut Draft,
     inputs: &CheckedInputs,
+    projects: &[Gid],
 ) -> Result<(), DomainError> {
     if !is_touched(inputs) {
         return Ok(());
@@ -62,6 +66,9 @@ pub(super) fn write(
                     TYPE,
                     "Only tasks with resource_subtype custom have one",
                 ));
+            }
+            if draft.get(task::CUSTOM_TYPE) != Some(named.gid) {
+                require_common_project(view, draft, named.gid, projects)?;
             }
             draft.set(task::CUSTOM_TYPE, named.gid);
             draft.set(task::SUBTYPE, custom_type::SUBTYPE);
@@ -101,6 +108,28 @@ pub(super) fn write(
             Ok(())
         }
     }
+}
+
+/// Checks that one of a task's projects has the custom type. A task that is in no project may have any type.
+fn require_common_project(
+    view: &ReadView,
+    draft: &Draft,
+    custom_type: Gid,
+    projects: &[Gid],
+) -> Result<(), DomainError> {
+    let mut projects = projects.to_vec();
+    if !draft.is_new() {
+        let sections = view.links(draft.gid, rel::SECTION).iter();
+        projects.extend(sections.filter_map(|edge| edge.aux));
+    }
+    let with_type = view.links(custom_type, rel::CUSTOM_TYPE_ON);
+    let has_type = |project: &Gid| with_type.iter().any(|edge| edge.dst == *project);
+    if projects.is_empty() || projects.iter().any(has_type) {
+        return Ok(());
+    }
+    let reason =
+        "Not a custom type of a project of the task; GET /custom_types lists those of a project";
+    Err(DomainError::field(TYPE, reason))
 }
 
 /// Sets the status that a body names, and completes or reopens the task accordingly.

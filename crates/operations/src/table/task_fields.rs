@@ -15,12 +15,13 @@ use workgraph_core::rules::rich_texts;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ListPosition, NodeRef, ReadView, alias};
 
-/// Writes the body's own fields into a draft: texts, dates, completion.
+/// Writes the body's own fields into a draft: texts, dates, completion. A new task will be in these projects.
 pub(super) fn write(
     call: &RequestContext<'_>,
     view: &ReadView,
     draft: &mut Draft,
     inputs: &CheckedInputs,
+    projects: &[Gid],
 ) -> Result<(), DomainError> {
     inputs.fill(&task::TASK, draft);
     rich_texts::write(
@@ -32,7 +33,7 @@ pub(super) fn write(
         view,
         call.base_url(),
     )?;
-    task_custom_type::write(call, view, draft, inputs)?;
+    task_custom_type::write(call, view, draft, inputs, projects)?;
     let is = |d: &Draft, subtype: &str| d.get(task::SUBTYPE).as_deref() == Some(subtype);
     let current = Schedule {
         start_on: draft.before(task::START_ON),

@@ -214,7 +214,7 @@ fn change(
     let workspace = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
     let mut draft = Draft::edit(node);
-    write(call, view, &mut draft, inputs)?;
+    write(call, view, &mut draft, inputs, &[])?;
     let before = node.raw("external");
     task_external::write(call, &mut work, &mut draft, before, inputs, workspace)?;
     let assignee = assign(call, view, &mut work, &mut draft, inputs, workspace)?;

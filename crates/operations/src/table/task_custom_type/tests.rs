@@ -64,6 +64,23 @@ fn a_custom_type_is_of_the_same_workspace() {
 }
 
 #[test]
+fn a_custom_type_is_of_a_project_of_the_task() {
+    let (mut scene, leak, ..) = bug_scene();
+    let (acme, ann) = (scene.acme, scene.ann);
+    let cellar = scene.given(|fixture| fixture.project(acme, "Cellar", ann));
+    let (other, _) = custom_type(&mut scene, acme, &[cellar]);
+    let not_of_project = "custom_type: Not a custom type of a project of the task";
+    let refused_change = refused(&scene, leak, json!({"custom_type": other}));
+    assert!(refused_change.contains(not_of_project), "{refused_change}");
+    let new =
+        |projects: Value| json!({"workspace": acme, "projects": projects, "custom_type": other});
+    let refused = scene.refused(ann, "createTask", acme, new(json!([scene.garden])));
+    assert!(refused.contains(not_of_project), "{refused}");
+    scene.done(ann, "createTask", acme, new(json!([cellar])));
+    scene.done(ann, "createTask", acme, new(json!([])));
+}
+
+#[test]
 fn the_subtype_fits_the_custom_type() {
     let (scene, leak, bug, _) = bug_scene();
     let milestone = json!({"custom_type": bug, "resource_subtype": "milestone"});
