@@ -30,6 +30,18 @@ impl IndexKey {
         Self::Number(gid.get() as f64)
     }
 
+    /// Returns the gid that the key stands for, if it may be the key of a gid.
+    #[must_use]
+    pub fn as_gid(&self) -> Option<Gid> {
+        match self {
+            // Gids are whole numbers below 2^53, so nothing is lost.
+            Self::Number(number) if *number >= 0.0 && number.fract() == 0.0 => {
+                Gid::new(*number as u64)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the key of a text.
     #[must_use]
     pub fn text(text: &str) -> Self {

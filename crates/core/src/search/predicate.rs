@@ -309,7 +309,26 @@ impl ValuePredicate {
             let number = value.and_then(|(_, value)| Decimal::parse(&format.kept(value)));
             return Ok(number.is_some_and(|number| bounds.contains(&number)));
         }
-        Ok(self.holds(&around.keys(node, field)?))
+        let mut keys = around.keys(node, field)?;
+        let definition = if keys.is_empty() {
+            None
+        } else {
+            around.node(field)?
+        };
+        if definition.is_some_and(|field| custom_field::kind(&field) == CustomFieldType::Reference)
+        {
+            // A record shows its viewer only the references to objects that the viewer sees.
+            let mut seen = Vec::new();
+            for key in keys {
+                if let Some(gid) = key.as_gid()
+                    && around.is_visible(gid)?
+                {
+                    seen.push(key);
+                }
+            }
+            keys = seen;
+        }
+        Ok(self.holds(&keys))
     }
 
     /// Returns the predicate that the keys of matching values meet: this predicate, except for numbers, whose keys are only
@@ -336,6 +355,16 @@ impl ValuePredicate {
         let least = least.unwrap_or(IndexKey::FIRST);
         let most = most.unwrap_or(IndexKey::Number(f64::INFINITY));
         Cow::Owned(Self::Within(vec![(least, most)]))
+    }
+
+    /// Returns true if only texts meet the predicate.
+    pub(crate) fn is_about_texts(&self) -> bool {
+        let is_text = |(from, _): &(IndexKey, IndexKey)| matches!(from, IndexKey::Text(_));
+        match self {
+            Self::EndsWith(_) | Self::Contains(_) => true,
+            Self::Within(ranges) => ranges.iter().all(is_text),
+            Self::Set(_) | Self::Between(..) | Self::Number(..) => false,
+        }
     }
 
     /// Returns true if this key belongs to a value that meets the predicate.

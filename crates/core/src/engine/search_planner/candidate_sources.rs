@@ -65,11 +65,10 @@ impl CandidateSource<'_> {
     }
 
     /// Returns true if the source contains only nodes for which its condition holds.
-    pub(super) const fn is_exact(&self) -> bool {
+    pub(super) fn is_exact(&self) -> bool {
         match self {
-            // The key of a number only approximates it.
-            Self::Value(_, ValuePredicate::Number(..)) => false,
-            Self::Value(..) => true,
+            // The key of a number only approximates it, and a reference counts only for a viewer who sees its object.
+            Self::Value(_, test) => test.is_about_texts(),
             Self::Words(_) => true,
             // If there are several prefixes, the nodes of a list may lack the others.
             Self::Prefix { is_only, .. } => *is_only,
