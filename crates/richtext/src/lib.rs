@@ -33,11 +33,30 @@ pub fn normalize(
     flavor: RichTextProfile,
     links: &LinkResolver<'_>,
 ) -> Result<RichText, RichError> {
+    normalize_edit(html, flavor, links, "")
+}
+
+/// Checks a rich text that replaces another one, as [`normalize`] does. A client that writes back what it read removes none of
+/// the links that it got as private links. `before` is the other text in its stored form; it may be empty.
+///
+/// # Errors
+/// Returns an error if the text breaks a rule; the error names the rule and a form that would be right.
+pub fn normalize_edit(
+    html: &str,
+    flavor: RichTextProfile,
+    links: &LinkResolver<'_>,
+    before: &str,
+) -> Result<RichText, RichError> {
     if html.len() > MAX_BYTES {
         return Err(RichError::TooLong);
     }
     let html = without_page_marks(html);
-    let pieces = link_expansion::written(parse::parse(&html, flavor)?, links)?;
+    let before = if before.contains("<a ") {
+        parse::parse(before, RichTextProfile::Brief).unwrap_or_default()
+    } else {
+        Vec::new()
+    };
+    let pieces = link_expansion::written(parse::parse(&html, flavor)?, links, before)?;
     let rich = serialize::rich(&pieces);
     if rich.html.len() > MAX_BYTES {
         return Err(RichError::TooLong);

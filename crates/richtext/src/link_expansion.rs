@@ -9,12 +9,94 @@ use crate::rich_text_error::RichError;
 const PRIVATE: &str = "Private Link";
 
 /// Expands the references in a text from a client. A reference to an object that the client may not see must have its own
-/// text.
+/// text. A private link is the link of the text `before` that its client got in this form.
 pub(crate) fn written(
     pieces: Vec<MarkupToken>,
     links: &LinkResolver<'_>,
+    before: Vec<MarkupToken>,
 ) -> Result<Vec<MarkupToken>, RichError> {
-    expand(pieces, links, false)
+    expand(pieces, links, false, HiddenParts::of(before, links))
+}
+
+/// Parts of a stored text that its reader does not get.
+#[derive(Default)]
+struct HiddenParts {
+    /// Links that the reader gets as private links.
+    links: Vec<HiddenLink>,
+    /// Attributes of other links that name hidden objects, each with the gid of its link.
+    along: Vec<(u64, (&'static str, String))>,
+}
+
+/// Link that a reader gets as a private link: its tokens, without the token that closes it.
+struct HiddenLink(Vec<MarkupToken>);
+
+impl HiddenLink {
+    fn href(&self) -> Option<&str> {
+        match self.0.first() {
+            Some(MarkupToken::Open(_, attributes)) => get(attributes, "href"),
+            _ => None,
+        }
+    }
+}
+
+impl HiddenParts {
+    fn of(pieces: Vec<MarkupToken>, links: &LinkResolver<'_>) -> Self {
+        let mut hidden = Self::default();
+        let mut is_inside = false;
+        for piece in pieces {
+            match &piece {
+                MarkupToken::Open(Tag { name: "a", .. }, attributes) => {
+                    let gid = get(attributes, "data-asana-gid").and_then(parse_gid);
+                    is_inside = gid.is_some_and(|gid| links(gid).is_none());
+                    if is_inside {
+                        hidden.links.push(HiddenLink(Vec::new()));
+                    } else if let Some(gid) = gid {
+                        let is_hidden =
+                            |value| parse_gid(value).is_some_and(|gid| links(gid).is_none());
+                        let along = attributes.iter();
+                        let along =
+                            along.filter(|(name, value)| ALONG.contains(name) && is_hidden(value));
+                        hidden
+                            .along
+                            .extend(along.cloned().map(|named| (gid, named)));
+                    }
+                }
+                MarkupToken::Close(Tag { name: "a", .. }) => is_inside = false,
+                _ => {}
+            }
+            if is_inside && let Some(link) = hidden.links.last_mut() {
+                link.0.push(piece);
+            }
+        }
+        hidden
+    }
+
+    /// Takes the first link with an address.
+    fn take(&mut self, href: Option<&str>) -> Option<HiddenLink> {
+        let at = self.links.iter().position(|link| link.href() == href)?;
+        Some(self.links.remove(at))
+    }
+
+    /// Adds the hidden attributes of a link to those that the client sent, unless they name other objects.
+    fn complete(&mut self, given: &mut Attributes) {
+        let gid = get(given, "data-asana-gid").and_then(parse_gid);
+        for name in ALONG {
+            let is_same =
+                |(of, (named, _)): &(u64, (&str, String))| Some(*of) == gid && *named == name;
+            if get(given, name).is_none()
+                && let Some(at) = self.along.iter().position(is_same)
+            {
+                given.push(self.along.remove(at).1);
+            }
+        }
+    }
+}
+
+/// Returns true if a tag begins a private link in the form in which readers get it.
+fn is_private_link(tag: &Tag, attributes: &Attributes) -> bool {
+    tag.name == "a"
+        && get(attributes, "data-asana-accessible") == Some("false")
+        && get(attributes, "data-asana-gid").is_none()
 }
 
 /// Expands a stored text for a reader, who may see less than its author.
@@ -22,7 +104,7 @@ pub(crate) fn read(
     pieces: Vec<MarkupToken>,
     links: &LinkResolver<'_>,
 ) -> Result<Vec<MarkupToken>, RichError> {
-    expand(pieces, links, true)
+    expand(pieces, links, true, HiddenParts::default())
 }
 
 /// Removes the names of linked objects: the text of links and embedded objects, unless the author chose it, and the
@@ -88,10 +170,12 @@ fn emptied(
     out
 }
 
+/// Expands references; the `hidden` parts of the text before are put back where the text has their places.
 fn expand(
     pieces: Vec<MarkupToken>,
     links: &LinkResolver<'_>,
     stored: bool,
+    mut hidden: HiddenParts,
 ) -> Result<Vec<MarkupToken>, RichError> {
     let mut out = Vec::with_capacity(pieces.len());
     // Content is dropped until this tag is closed: its generated text is already written.
@@ -105,7 +189,18 @@ fn expand(
                 out.push(MarkupToken::Close(tag));
             }
             (_, Some(_)) => {}
-            (MarkupToken::Open(tag, attributes), None) => {
+            (MarkupToken::Open(tag, mut attributes), None) => {
+                if is_private_link(tag, &attributes) {
+                    let href = get(&attributes, "href").map(str::trim);
+                    if let Some(link) = hidden.take(href) {
+                        out.extend(link.0);
+                        replaced = Some(tag);
+                        continue;
+                    }
+                }
+                if tag.name == "a" {
+                    hidden.complete(&mut attributes);
+                }
                 let content = match tag.name {
                     "a" => link(tag, &attributes, links, stored, &mut out)?,
                     "img" => image(tag, &attributes, links, stored, &mut out)?,

@@ -40,7 +40,8 @@ pub fn replace_images(
     Ok(true)
 }
 
-/// Writes a text given as plain or rich into both fields.
+/// Writes a text given as plain or rich into both fields. A client that writes back what it read removes none of the links that
+/// it could not see.
 ///
 /// # Errors
 /// Fails if both are given, or if the contract does not allow the rich text.
@@ -53,14 +54,17 @@ pub fn write(
     view: &ReadView,
     base_url: &str,
 ) -> Result<(), DomainError> {
+    let target = |gid: u64| mentions::target(view, base_url, gid);
+    let before = draft.previous();
+    let before = before.as_ref().and_then(|before| before.get(html));
+    let before = before.as_deref().unwrap_or_default();
     match (inputs.get(plain.def.name), inputs.get(html.def.name)) {
         (Some(_), Some(_)) => Err(DomainError::invalid(format!(
             "You may only provide one of {} or {}!",
             plain.def.name, html.def.name
         ))),
         (_, Some(InputValue::Html(text))) => {
-            let target = |gid: u64| mentions::target(view, base_url, gid);
-            let rich = rich_text::normalize(text, of.flavor, &target)
+            let rich = rich_text::normalize_edit(text, of.flavor, &target, before)
                 .map_err(|e| DomainError::field(html.def.name, e))?;
             // Each reader gets the names of the objects that they may see.
             let unnamed = rich_text::without_names(&rich.html);
@@ -81,6 +85,15 @@ pub fn write(
                 .get(plain)
                 .map(std::borrow::Cow::into_owned)
                 .unwrap_or_default();
+            let read = rich_text::reader_view(before, &target).ok().flatten();
+            if read.is_some_and(|read| read.text == text)
+                && let Some(before) = draft.previous()
+            {
+                // The client writes back the text that it read, in which links have names.
+                draft.set(plain, before.get(plain).as_deref().unwrap_or_default());
+                draft.set(html, before.get(html).as_deref().unwrap_or_default());
+                return Ok(());
+            }
             draft.set(html, rich_text::from_text(&text).as_str());
             Ok(())
         }

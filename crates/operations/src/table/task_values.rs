@@ -182,6 +182,11 @@ fn is_cleared(value: &Value) -> bool {
     value.is_null() || value.as_str() == Some("")
 }
 
+/// Returns the stored form of a list of gids; an empty one clears the field.
+fn stored_list(gids: &[Gid]) -> Option<String> {
+    (!gids.is_empty()).then(|| custom_field_values::gid_list(gids.iter().copied()))
+}
+
 /// Returns the stored form of a day, or of an instant with its day.
 fn dated(day: Date, time: Option<Time>) -> String {
     let time = time.map_or_else(|| "null".to_owned(), |time| format!("\"{time}\""));
@@ -200,10 +205,14 @@ struct ValueTarget<'a> {
 impl ValueTarget<'_> {
     /// Returns the stored form of a value, or `None` if it clears the field.
     fn stored(&self, value: &Value, before: Option<&str>) -> Result<Option<String>, DomainError> {
+        let kind = custom_field::kind(self.node);
         if is_cleared(value) {
-            return Ok(None);
+            return Ok(match kind {
+                CustomFieldType::Reference => self.with_hidden(&[], before),
+                _ => None,
+            });
         }
-        match custom_field::kind(self.node) {
+        match kind {
             CustomFieldType::Text => {
                 let text = validate::text("text_value", value, VALUE_MAX)?;
                 Ok((!text.is_empty()).then(|| json_string(&text)))
@@ -214,15 +223,24 @@ impl ValueTarget<'_> {
                 let option = self.option("enum_value", &reference("enum_value", value)?, before)?;
                 Ok(Some(format!("\"{option}\"")))
             }
-            CustomFieldType::MultiEnum => self.list("multi_enum_values", value, |field, text| {
-                self.option(field, text, before)
-            }),
-            CustomFieldType::People => self.list("people_value", value, |field, text| {
-                self.user(field, text, before)
-            }),
-            CustomFieldType::Reference => self.list("reference_value", value, |field, text| {
-                self.object(field, text)
-            }),
+            CustomFieldType::MultiEnum => {
+                let options = self.list("multi_enum_values", value, |field, text| {
+                    self.option(field, text, before)
+                })?;
+                Ok(stored_list(&options))
+            }
+            CustomFieldType::People => {
+                let users = self.list("people_value", value, |field, text| {
+                    self.user(field, text, before)
+                })?;
+                Ok(stored_list(&users))
+            }
+            CustomFieldType::Reference => {
+                let objects = self.list("reference_value", value, |field, text| {
+                    self.object(field, text)
+                })?;
+                Ok(self.with_hidden(&objects, before))
+            }
         }
     }
 
@@ -245,13 +263,30 @@ impl ValueTarget<'_> {
         )
     }
 
-    /// Reads an array, keeping each item once; an empty one clears the field.
+    /// Returns the stored form of references. Objects that were there before and that the caller does not see stay, since the
+    /// caller could not repeat them.
+    fn with_hidden(&self, given: &[Gid], before: Option<&str>) -> Option<String> {
+        let stored = before.into_iter().flat_map(custom_field_values::gids);
+        let is_hidden = |gid: &Gid| {
+            let node = self.view.head(*gid);
+            node.is_some() && self.view.level(*gid) == Level::None
+        };
+        let (hidden, seen): (Vec<Gid>, Vec<Gid>) = stored.partition(is_hidden);
+        if seen == given {
+            // What the caller sees has not changed, nor has the order.
+            return before.map(str::to_owned);
+        }
+        let all: Vec<Gid> = given.iter().copied().chain(hidden).collect();
+        stored_list(&all)
+    }
+
+    /// Reads an array, keeping each item once.
     fn list(
         &self,
         field: &str,
         value: &Value,
         read: impl Fn(&str, &str) -> Result<Gid, DomainError>,
-    ) -> Result<Option<String>, DomainError> {
+    ) -> Result<Vec<Gid>, DomainError> {
         let mut gids: Vec<Gid> = Vec::new();
         for (at, text) in references(field, value)?.iter().enumerate() {
             let gid = read(&format!("{field}: [{at}]"), text)?;
@@ -259,8 +294,7 @@ impl ValueTarget<'_> {
                 gids.push(gid);
             }
         }
-        let all: Vec<String> = gids.iter().map(|g| format!("\"{g}\"")).collect();
-        Ok((!all.is_empty()).then(|| format!("[{}]", all.join(","))))
+        Ok(gids)
     }
 
     /// Returns an option of the field. A disabled option is valid only if it was chosen before.

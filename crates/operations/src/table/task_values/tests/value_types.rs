@@ -1,6 +1,9 @@
 use super::FieldScene;
+use crate::decision_scene::saved;
 use serde_json::{Value, json};
+use workgraph_core::Gid;
 use workgraph_core::access::{Level, Role, follower_rank};
+use workgraph_core::model::custom_field_values::stored_values;
 use workgraph_core::model::registry::{CustomFieldType, rel};
 use workgraph_core::model::resources::custom_field;
 use workgraph_core::storage::ListPosition;
@@ -146,6 +149,38 @@ fn a_reference_leads_to_another_object_that_the_field_accepts() {
             .contains("Not another object")
     );
     assert_eq!(next.stored(json!([other])), Some(format!("[\"{other}\"]")));
+}
+
+#[test]
+fn a_caller_removes_no_references_that_the_caller_does_not_see() {
+    let mut next = FieldScene::with(CustomFieldType::Reference, |field| {
+        field.set_raw("input_restrictions", "[]", json!(["task"]).to_string());
+    });
+    let [one, two] = next.scene.tasks();
+    let (acme, ann) = (next.scene.acme, next.scene.ann);
+    let hidden = next
+        .scene
+        .given(|fixture| fixture.task(acme, "Hidden", ann));
+    let all = format!("[\"{one}\",\"{hidden}\"]");
+    next.given(CustomFieldType::Reference, &all);
+    let stored = |caller: Gid, value: Value| {
+        let values = json!({"custom_fields": {next.field.to_string(): value}});
+        let decision = next.scene.decide(caller, "updateTask", next.task, values);
+        let decision = decision.unwrap();
+        let task = saved(&decision, next.task)?;
+        let values = task.raw("custom_fields").unwrap_or("{}");
+        let value = stored_values(values).find(|(field, _)| *field == next.field);
+        Some(value.map(|(_, value)| value.to_owned()))
+    };
+    let bob = next.scene.bob;
+    assert_eq!(stored(bob, json!([one])), None, "nothing has changed");
+    let more = format!("[\"{one}\",\"{two}\",\"{hidden}\"]");
+    assert_eq!(stored(bob, json!([one, two])), Some(Some(more)));
+    for cleared in [json!([]), Value::Null, json!("")] {
+        let rest = format!("[\"{hidden}\"]");
+        assert_eq!(stored(bob, cleared.clone()), Some(Some(rest)));
+        assert_eq!(stored(ann, cleared), Some(None), "who sees all clears all");
+    }
 }
 
 #[test]
