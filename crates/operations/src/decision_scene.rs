@@ -151,7 +151,7 @@ impl DecisionScene {
                 role: Role::Member,
                 view_only: true,
             };
-            fixture.with(|work| rejoin_workspace(work, vic, acme, list, role));
+            fixture.with(|work| rejoin_workspace(work, vic, acme, list, role, &[]));
             vic
         })
     }
@@ -302,8 +302,9 @@ impl DecisionScene {
         };
         let view = block_on(self.store.load(&ReadQuery::of(viewer).node(on))).unwrap();
         let ty = view.node(on).map(|node| node.ty);
-        let in_path = |input: &&&InputDef| matches!(input.place, InputPlace::Path);
-        let mut inputs = operation.inputs.iter().filter(in_path);
+        let in_path = |input: &&InputDef| matches!(input.place, InputPlace::Path);
+        let inputs: Vec<_> = operation.declared_inputs().filter(in_path).collect();
+        let mut inputs = inputs.into_iter();
         let first = inputs.clone().next();
         let of_type = inputs.find(|input| ty.is_some_and(|ty| input.types().contains(&ty)));
         of_type.or(first).map(|input| input.name)

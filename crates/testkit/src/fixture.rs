@@ -190,7 +190,10 @@ impl Fixture {
 
     /// Adds a user to a team.
     pub fn join_team(&mut self, user: Gid, team: Gid, workspace: Gid) -> Gid {
-        self.with(|work| membership_rules::join_team(work, user, team, workspace, false))
+        self.with(|work| {
+            let standing = membership_rules::TeamStanding::MEMBER;
+            membership_rules::join_team(work, user, team, workspace, standing)
+        })
     }
 
     /// Builds a project that everyone in the workspace can see, with one section.

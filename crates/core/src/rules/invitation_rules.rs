@@ -175,7 +175,7 @@ pub fn accept(work: &mut ChangeBuilder<'_>, it: &Invitation, view: &ReadView) {
             );
             end_membership(work, it, view);
             if let (false, Some(list)) = (seated, own_list) {
-                rejoin_workspace(work, person, workspace, list, standing);
+                rejoin_workspace(work, person, workspace, list, standing, &[]);
             }
         }
     }

@@ -2,9 +2,11 @@
 //! leaving them.
 use super::membership_roles::MembershipRole;
 use super::sharing::PROJECTS;
+use super::vacation_rules;
 use crate::access::{Level, Role};
 use crate::model::email_address::EmailAddress;
 use crate::model::gid::Gid;
+use crate::model::node::Node;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::{
     membership, project, section, team, user, user_task_list, workspace,
@@ -86,16 +88,19 @@ pub fn join_workspace(
         "Recently assigned",
         ListPosition::Last,
     );
-    rejoin_workspace(work, user, workspace, list, MembershipRole::of(role))
+    let role = MembershipRole::of(role);
+    rejoin_workspace(work, user, workspace, list, role, &[])
 }
 
-/// Makes a user a member with an existing task list, as for users who return.
+/// Makes a user a member with an existing task list, as for users who return. The membership also gets their out-of-office
+/// `entries` in the workspace, which were part of an earlier membership.
 pub fn rejoin_workspace(
     work: &mut ChangeBuilder<'_>,
     user: Gid,
     workspace: Gid,
     list: Gid,
     role: MembershipRole,
+    entries: &[&Node],
 ) -> Gid {
     let mut draft = work.draft(Type::WorkspaceMembership, Some(workspace));
     draft.set(membership::USER, user);
@@ -106,6 +111,7 @@ pub fn rejoin_workspace(
         draft.set(membership::IS_VIEW_ONLY, true);
     }
     draft.set(membership::CREATED_AT, work.now);
+    vacation_rules::take_entries(work, &mut draft, entries);
     let gid = work.create(&draft, Some(workspace));
     work.require_unlinked(user, rel::WORKSPACES, workspace);
     work.link(
@@ -147,9 +153,31 @@ pub fn create_team(
     let workspace = draft.workspace;
     let gid = work.create(&draft, workspace);
     if let (Some(admin), Some(workspace)) = (admin, workspace) {
-        join_team(work, admin, gid, workspace, true);
+        join_team(work, admin, gid, workspace, TeamStanding::ADMIN);
     }
     gid
+}
+
+/// Standing of a user in a team.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TeamStanding {
+    /// True if the user administers the team.
+    pub is_admin: bool,
+    /// True if the user is a guest of the organization.
+    pub is_guest: bool,
+}
+
+impl TeamStanding {
+    /// Standing of an admin.
+    pub const ADMIN: Self = Self {
+        is_admin: true,
+        is_guest: false,
+    };
+    /// Standing of a member.
+    pub const MEMBER: Self = Self {
+        is_admin: false,
+        is_guest: false,
+    };
 }
 
 /// Makes a user a member of a team.
@@ -158,19 +186,20 @@ pub fn join_team(
     user: Gid,
     team: Gid,
     workspace: Gid,
-    admin: bool,
+    standing: TeamStanding,
 ) -> Gid {
     let mut draft = work.draft(Type::TeamMembership, Some(workspace));
     draft.set(membership::USER, user);
     draft.set(membership::TEAM, team);
-    draft.set(membership::TEAM_IS_ADMIN, admin);
+    draft.set(membership::TEAM_IS_ADMIN, standing.is_admin);
+    draft.set(membership::TEAM_IS_GUEST, standing.is_guest);
     let gid = work.create(&draft, Some(team));
     work.require_unlinked(team, rel::TEAM_MEMBERS, user);
     work.link(
         team,
         rel::TEAM_MEMBERS,
         user,
-        ListPosition::Rank(i64::from(admin)),
+        ListPosition::Rank(i64::from(standing.is_admin)),
         Some(gid),
     );
     work.add_change_record(user, Type::User, ChangeAction::Added { parent: Some(team) });

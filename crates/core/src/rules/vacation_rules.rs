@@ -4,6 +4,7 @@ use crate::model::draft::Draft;
 use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::resources::membership::{self, VACATIONS, Vacation};
+use crate::model::resources::{END_DATE, START_DATE, ooo_entry};
 use crate::model::time::Date;
 use crate::storage::change_builder::ChangeBuilder;
 
@@ -64,6 +65,29 @@ pub fn add_vacations(work: &mut ChangeBuilder<'_>, seat: &Node, entries: &[(Gid,
         }
     }
     write(work, seat, vacations);
+}
+
+/// Makes out-of-office entries part of a new membership of their user.
+pub(super) fn take_entries(work: &mut ChangeBuilder<'_>, seat: &mut Draft, entries: &[&Node]) {
+    let today = Date::of(work.now);
+    let mut vacations = Vec::new();
+    for entry in entries {
+        let mut draft = Draft::edit(entry);
+        draft.set(ooo_entry::MEMBERSHIP, seat.gid);
+        work.save(&draft);
+        if let (Some(start_on), Some(end_on)) = (entry.get(START_DATE), entry.get(END_DATE))
+            && end_on >= today
+            && vacations.len() < ENTRIES_MAX
+        {
+            vacations.push(Vacation {
+                start_on,
+                end_on,
+                entry: entry.gid,
+            });
+        }
+    }
+    vacations.sort_unstable();
+    set_vacations(seat, &vacations);
 }
 
 fn write(work: &mut ChangeBuilder<'_>, seat: &Node, mut vacations: Vec<Vacation>) {

@@ -11,6 +11,7 @@ use workgraph_core::model::registry::{
 };
 use workgraph_core::model::resources::resource;
 use workgraph_core::model::validate::{CheckedInputs, InputValue};
+use workgraph_core::rules::sharing::Sharing;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
 
@@ -87,7 +88,7 @@ impl RecordLinks {
         draft: &mut Draft,
     ) -> Result<(), DomainError> {
         for link in &self.0 {
-            let gids = link.resolve(call, view, draft.workspace)?;
+            let gids = link.resolve(call, view, draft)?;
             match link.def.source {
                 FieldSource::Inline(key) => {
                     let gid = gids.first();
@@ -110,13 +111,20 @@ impl NamedLinks {
         &self,
         call: &RequestContext<'_>,
         view: &ReadView,
-        workspace: Option<Gid>,
+        draft: &Draft,
     ) -> Result<Vec<Gid>, DomainError> {
+        let workspace = draft.workspace;
+        // A service account has its part in what is shared, but it is nobody whose days or hours are recorded.
+        let is_shared = Sharing::of(draft.ty).is_some();
         let mut gids: Vec<Gid> = Vec::with_capacity(self.nodes.len());
         for name in &self.nodes {
             let gid = match (self.types, workspace) {
-                ([Type::User, ..], Some(workspace)) => {
+                ([Type::User, ..], Some(workspace)) if is_shared => {
                     member_of(call, view, self.def.name, name, workspace)?
+                }
+                ([Type::User, ..], Some(workspace)) => {
+                    let within = (workspace, || "Workspace");
+                    call.resolve_member(view, self.def.name, name, within)?.gid
                 }
                 _ => {
                     let found =

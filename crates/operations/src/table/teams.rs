@@ -14,11 +14,13 @@ use crate::request_context::{RequestContext, format_ref};
 use workgraph_core::access::{Level, Role};
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::draft::Draft;
+use workgraph_core::model::edge::Edge;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Type, TypedField, rel};
 use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::membership_roles::MembershipRole;
+use workgraph_core::rules::membership_rules::TeamStanding;
 use workgraph_core::rules::{membership_rules, rich_texts};
 use workgraph_core::storage::{EdgeEnd, ListSource, PageQuery, ReadQuery, ReadView, RowFilter};
 
@@ -248,7 +250,11 @@ fn add_user(
         .link(team.gid, rel::TEAM_MEMBERS, user.gid)
         .and_then(|e| e.aux);
     let gid = membership.unwrap_or_else(|| {
-        membership_rules::join_team(&mut work, user.gid, team.gid, workspace, false)
+        let standing = TeamStanding {
+            is_admin: false,
+            is_guest: is_guest(),
+        };
+        membership_rules::join_team(&mut work, user.gid, team.gid, workspace, standing)
     });
     Ok(Decision::about(work.changes, gid))
 }
@@ -276,6 +282,17 @@ fn remove_user(
             ),
         ));
     };
+    let is_admin = |edge: &Edge| edge.rank > 0;
+    if is_admin(edge) {
+        let mut others = view.links(team.gid, rel::TEAM_MEMBERS).iter();
+        let others_left = others.len() > 1;
+        if others_left && !others.any(|other| other.dst != user.gid && is_admin(other)) {
+            // Otherwise nobody could change the settings of the team, or do what they reserve for admins.
+            return Err(DomainError::forbidden(
+                "The last admin of a team cannot leave it while it has other members.",
+            ));
+        }
+    }
     let mut work = call.change_builder();
     membership_rules::leave_team(&mut work, user.gid, team.gid, edge.aux);
     Ok(Decision::of(work.changes))
@@ -355,20 +372,31 @@ fn memberships(
         (None, None) => return Err(DomainError::missing(TEAM.def.name)),
     };
     let mut page = PageQuery::of(from, false, 0);
+    let mut named = None;
     if input.user.is_some() {
         page.filters.push(match (&input.team, &input.workspace) {
-            (Some(team), _) => RowFilter::OtherEnd(team.node),
-            (None, Some(workspace)) => RowFilter::InWorkspace(workspace.node),
+            (Some(team), _) => {
+                named = Some(team);
+                RowFilter::OtherEnd(team.node)
+            }
+            (None, Some(workspace)) => {
+                named = Some(workspace);
+                RowFilter::InWorkspace(workspace.node)
+            }
             (None, None) => return Err(DomainError::missing(WORKSPACE.def.name)),
         });
     }
-    Ok(ListRequest {
+    let listed = ListRequest {
         query: want,
         page,
         computed: false,
         anchor: anchor.name,
         anchor_types: anchor.types(),
         referenced: Vec::new(),
+    };
+    Ok(match named {
+        Some(named) => listed.with_reference(named),
+        None => listed,
     })
 }
 

@@ -360,7 +360,18 @@ fn add_user(
             let last = view.link(user.gid, rel::FORMER, workspace.gid);
             let last = last.map(|edge| MembershipRole::from_rank(edge.rank));
             let standing = membership_roles::role_on_return(workspace, &email, by_admin, last);
-            membership_rules::rejoin_workspace(&mut work, user.gid, workspace.gid, list, standing);
+            let entries = view.sources(user.gid, rel::OUT_OF_OFFICE).iter();
+            let entries = entries.filter_map(|edge| view.node(edge.src));
+            let entries = entries.filter(|entry| entry.workspace == Some(workspace.gid));
+            let entries: Vec<&Node> = entries.collect();
+            membership_rules::rejoin_workspace(
+                &mut work,
+                user.gid,
+                workspace.gid,
+                list,
+                standing,
+                &entries,
+            );
             return Ok(joined(work, user.gid));
         }
     }

@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use std::sync::Arc;
 use workgraph_api::{Api, Clock, Entropy, FREE_TIER, PAID_TIER};
 use workgraph_auth::{LoopbackPolicy, OAuthStore, Tier};
+use workgraph_core::access::Role;
 use workgraph_core::audit::{ActorContext, AuditActor};
 use workgraph_core::engine::has_audit_rows;
 use workgraph_core::model::draft::Draft;
@@ -14,9 +15,13 @@ use workgraph_core::model::registry::{Relation, TypedField};
 use workgraph_core::model::resources::{team, workspace};
 use workgraph_core::model::time::Time;
 use workgraph_core::model::{email_address, validate};
+use workgraph_core::rules::membership_roles::MembershipRole;
+use workgraph_core::rules::membership_rules::TeamStanding;
 use workgraph_core::rules::{membership_roles, membership_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
-use workgraph_core::storage::{GraphStoreError, NodeRef, ReadQuery, ReadView, ViewerKey, alias};
+use workgraph_core::storage::{
+    GraphStoreError, LinkSelector, NodeRef, ReadQuery, ReadView, ViewerKey, alias,
+};
 use workgraph_core::{Gid, Node, Type};
 use workgraph_portal::AuditedStore;
 
@@ -299,13 +304,15 @@ impl AdminService {
     /// Adds a user to a team.
     pub(crate) async fn join_team(&self, user: Gid, team: &Node, admin: bool) -> Result<Gid> {
         let workspace = team.workspace.context("the team has no workspace")?;
+        let seat = NodeRef::Gid(user).of(LinkSelector::Aux(rel::WORKSPACES, workspace));
         let view = self
             .read(|want| {
                 *want = want.clone().edge(user, rel::WORKSPACES, workspace).edge(
                     team.gid,
                     rel::TEAM_MEMBERS,
                     user,
-                )
+                );
+                want.add_ref(seat.clone());
             })
             .await?;
         if view.link(user, rel::WORKSPACES, workspace).is_none() {
@@ -314,9 +321,17 @@ impl AdminService {
         if view.link(team.gid, rel::TEAM_MEMBERS, user).is_some() {
             bail!("{user}: this user is in the team already");
         }
-        self.commit(|work, _| membership_rules::join_team(work, user, team.gid, workspace, admin))
-            .await
-            .with_context(|| format!("{user}: this user can't be put into team {}", team.gid))
+        let seat = view.resolve(&seat).and_then(|gid| view.node(gid));
+        let role = seat.map(|seat| MembershipRole::of_membership(seat).role);
+        let standing = TeamStanding {
+            is_admin: admin,
+            is_guest: role == Some(Role::Guest),
+        };
+        self.commit(|work, _| {
+            membership_rules::join_team(work, user, team.gid, workspace, standing)
+        })
+        .await
+        .with_context(|| format!("{user}: this user can't be put into team {}", team.gid))
     }
 }
 

@@ -23,7 +23,7 @@ use workgraph_core::model::resources::{user, workspace};
 use workgraph_core::model::validate::clip;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules;
-use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef};
+use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef, ReadQuery};
 use workgraph_core::{Gid, Node, Type};
 
 /// User created by a command.
@@ -33,6 +33,9 @@ pub(crate) struct CreatedUser {
     /// True if the user already existed, because of an invitation.
     pub(crate) adopted: bool,
 }
+
+/// Maximum number of teams of a user.
+const TEAMS_MAX: usize = 10_000;
 
 impl AdminService {
     /// Creates a user with an account, and a membership if a workspace is given. A user who was invited by this address
@@ -141,6 +144,7 @@ impl AdminService {
         let view = self
             .read(|want| want.node_refs.extend([membership.clone(), list.clone()]))
             .await?;
+        let teams = self.team_memberships(user, workspace.gid).await?;
         let standing = MembershipRole::of(role);
         let done = self.commit(|work, _| {
             let node = view.resolve(&membership).and_then(|gid| view.node(gid));
@@ -150,9 +154,15 @@ impl AdminService {
                     draft.set(resources::membership::IS_ADMIN, role == Role::Admin);
                     draft.set(resources::membership::IS_GUEST, role == Role::Guest);
                     work.save(&draft);
+                    for node in &teams {
+                        let mut draft = Draft::edit(node);
+                        draft.set(resources::membership::TEAM_IS_GUEST, role == Role::Guest);
+                        work.save(&draft);
+                    }
                 }
                 (None, Some(list)) => {
-                    membership_rules::rejoin_workspace(work, user, workspace.gid, list, standing);
+                    let gid = workspace.gid;
+                    membership_rules::rejoin_workspace(work, user, gid, list, standing, &[]);
                 }
                 (None, None) => {
                     membership_rules::join_workspace(
@@ -167,6 +177,26 @@ impl AdminService {
         });
         done.await
             .with_context(|| format!("user {user} can't be put into workspace {}", workspace.gid))
+    }
+
+    /// Returns the memberships of a user in the teams of a workspace.
+    async fn team_memberships(&self, user: Gid, workspace: Gid) -> Result<Vec<Node>> {
+        let read = |want: &mut ReadQuery| {
+            *want = want
+                .clone()
+                .incoming_edges(user, rel::TEAM_MEMBERS, TEAMS_MAX);
+        };
+        let view = self.read(read).await?;
+        let edges = view.sources(user, rel::TEAM_MEMBERS).iter();
+        let memberships: Vec<Gid> = edges.filter_map(|edge| edge.aux).collect();
+        let read = |want: &mut ReadQuery| {
+            want.node_refs
+                .extend(memberships.iter().copied().map(NodeRef::Gid));
+        };
+        let view = self.read(read).await?;
+        let nodes = memberships.iter().filter_map(|gid| view.node(*gid));
+        let nodes = nodes.filter(|node| node.workspace == Some(workspace));
+        Ok(nodes.cloned().collect())
     }
 
     /// Sets a user's password, and creates a login if they had none. Ends their sessions.

@@ -38,7 +38,8 @@ fn read_gid(
     input: &'static InputDef,
     inputs: &InputReader<'_>,
 ) -> Result<Option<Named<Gid>>, DomainError> {
-    let input = inputs.place_of(input);
+    let declared = input;
+    let input = inputs.place_of(declared);
     let gid = match input.place {
         InputPlace::Path => {
             let noun = input.types().first();
@@ -54,7 +55,29 @@ fn read_gid(
             value.map(|value| parse_gid(input.name, &validate::reference(input.name, value)?))
         }
     };
-    Ok(gid.transpose()?.map(|node| Named { input, node }))
+    let gid = gid.transpose()?;
+    if input.place == InputPlace::Path && declared.place == InputPlace::Body {
+        repeats_path(declared, inputs, gid)?;
+    }
+    Ok(gid.map(|node| Named { input, node }))
+}
+
+/// Checks that the body, if it has an input that is in the path, names the same node.
+fn repeats_path(
+    input: &InputDef,
+    inputs: &InputReader<'_>,
+    in_path: Option<Gid>,
+) -> Result<(), DomainError> {
+    let value = inputs.body_value(input);
+    let Some(value) = value.filter(|value| value.as_str() != Some("")) else {
+        return Ok(());
+    };
+    let given = validate::reference(input.name, value)?;
+    if Gid::parse(&given) != in_path {
+        let reason = format_args!("Contradicts the path: {}; leave it out", clip(&given));
+        return Err(DomainError::field(input.name, reason));
+    }
+    Ok(())
 }
 
 impl Input<Named<NodeRef>> {

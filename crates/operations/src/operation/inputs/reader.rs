@@ -149,6 +149,36 @@ impl<'a> InputReader<'a> {
         value.filter(|value| !value.is_null())
     }
 
+    /// Checks that the body does not have these fields, which the contract knows, but which the operation does not write. Null
+    /// counts as absent.
+    ///
+    /// # Errors
+    /// Fails if the body has one of them.
+    pub(crate) fn refuse(&self, names: &[&str]) -> Result<(), DomainError> {
+        let has = |name: &&&str| {
+            self.raw
+                .data
+                .get(**name)
+                .is_some_and(|value| !value.is_null())
+        };
+        match names.iter().find(has) {
+            Some(name) => Err(DomainError::unwritable(name)),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that a body field is not null, for inputs that change a value and can't remove it.
+    ///
+    /// # Errors
+    /// Fails if it is null.
+    pub(crate) fn refuse_null(&self, input: &InputDef) -> Result<(), DomainError> {
+        if self.has_field(input) && self.body_value(input).is_none() {
+            let reason = "Cannot be null; leave the property out to keep it";
+            return Err(DomainError::field(input.name, reason));
+        }
+        Ok(())
+    }
+
     /// Returns the file in the body.
     pub(crate) fn file(&self) -> Option<&'a UploadedFile> {
         self.raw.file.as_ref()

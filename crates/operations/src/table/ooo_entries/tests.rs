@@ -190,3 +190,17 @@ fn an_entry_outlives_the_membership_of_its_user() {
     assert_eq!(subject(&changed).gid, entry);
     assert_eq!(saved(&changed, seat), None);
 }
+
+#[test]
+fn a_service_account_is_never_out_of_office() {
+    let mut scene = DecisionScene::new();
+    let robot = scene.given(|fixture| fixture.user("Robot", "robot@example.org"));
+    scene.service = Some(scene.acme);
+    let mut body = days(&scene, robot, "2026-03-02", "2026-03-03");
+    body["user"] = json!("me");
+    let refused = scene.refused(robot, "createOooEntry", scene.acme, body);
+    assert!(
+        refused.contains("user: Not a user in Workspace"),
+        "{refused}"
+    );
+}

@@ -79,7 +79,7 @@ fn a_view_only_member_creates_no_task() {
     };
     scene.given(|fixture| fixture.with(|work| work.unlink(eve, rel::WORKSPACES, acme)));
     scene.given(|fixture| {
-        fixture.with(|work| membership_rules::rejoin_workspace(work, eve, acme, list, role))
+        fixture.with(|work| membership_rules::rejoin_workspace(work, eve, acme, list, role, &[]))
     });
     let refused = scene.refused(eve, "createTask", acme, body);
     assert!(
@@ -263,4 +263,20 @@ fn the_list_of_the_caller_gives_an_own_new_task_custom_fields() {
     let made = scene.done(cat, "createTask", acme, new(cat));
     let task = node(&made, made.subject.unwrap());
     assert!(task.raw("custom_fields").unwrap().contains("high"));
+}
+
+#[test]
+fn a_body_does_not_contradict_the_path() {
+    let mut scene = DecisionScene::new();
+    let [parent, other] = scene.tasks();
+    let create = |parent_of_body: Value| {
+        let body = json!({"name": "Dig", "parent": parent_of_body});
+        scene.decide(scene.ann, "createSubtaskForTask", parent, body)
+    };
+    let refused = create(json!(other)).map(|_| ()).unwrap_err().message;
+    let reason = format!("parent: Contradicts the path: {other}; leave it out");
+    assert_eq!(refused, reason);
+    for same in [json!(parent), json!(parent.to_string()), Value::Null] {
+        create(same).unwrap();
+    }
 }

@@ -4,6 +4,7 @@ use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::model::registry::{TypedField, rel};
 use workgraph_core::model::resources::{membership, team, workspace};
+use workgraph_core::rules::membership_rules::{TeamStanding, join_team};
 
 fn user_named(name: Gid) -> Value {
     json!({"user": name})
@@ -222,13 +223,46 @@ fn only_members_remove_users_from_a_team() {
     assert!(refused.contains("may not remove users from this team"));
     let refused = scene.refused(eve, "removeUserForTeam", team, user_named(scene.bob));
     assert!(refused.contains("Not a member of this team"), "{refused}");
+    let (acme, bob) = (scene.acme, scene.bob);
+    scene.given(|fixture| fixture.join_team(bob, team, acme));
     let removed = scene
-        .decide(eve, "removeUserForTeam", team, user_named(scene.ann))
+        .decide(eve, "removeUserForTeam", team, user_named(bob))
         .unwrap();
     assert_eq!(
         removed.changes.edge_removals,
-        [(team, rel::TEAM_MEMBERS, scene.ann)]
+        [(team, rel::TEAM_MEMBERS, bob)]
     );
+}
+
+#[test]
+fn the_last_admin_of_a_team_leaves_it_after_its_other_members() {
+    let mut scene = DecisionScene::new();
+    let team = team_with(&mut scene, team::VISIBILITY, "public");
+    let (ann, bob, acme) = (scene.ann, scene.bob, scene.acme);
+    let alone = scene.decide(ann, "removeUserForTeam", team, user_named(ann));
+    assert_eq!(alone.unwrap().changes.edge_removals.len(), 1);
+    let eve = eve_of(&mut scene, team);
+    for by in [ann, eve] {
+        let refused = scene.refused(by, "removeUserForTeam", team, user_named(ann));
+        assert!(refused.contains("last admin of a team"), "{refused}");
+    }
+    scene.given(|fixture| {
+        fixture.with(|work| join_team(work, bob, team, acme, TeamStanding::ADMIN))
+    });
+    let one_of_two = scene.decide(ann, "removeUserForTeam", team, user_named(ann));
+    assert_eq!(one_of_two.unwrap().changes.edge_removals.len(), 1);
+}
+
+#[test]
+fn a_team_membership_says_whether_its_user_is_a_guest() {
+    let mut scene = DecisionScene::new();
+    let team = team_with(&mut scene, team::VISIBILITY, "public");
+    let guest = scene.guest();
+    for (user, is_guest) in [(scene.bob, false), (guest, true)] {
+        let added = scene.done(scene.ann, "addUserForTeam", team, user_named(user));
+        let membership = subject(&added);
+        assert_eq!(membership.get(membership::TEAM_IS_GUEST), is_guest);
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 mod removals;
 
-use crate::decision_scene::{DecisionScene, subject, written};
+use crate::decision_scene::{DecisionScene, saved, subject, written};
 use serde_json::{Value, json};
 use workgraph_core::Gid;
 use workgraph_core::access::Role;
 use workgraph_core::model::registry::{Type, rel};
-use workgraph_core::model::resources::{membership, user, workspace};
+use workgraph_core::model::resources::{membership, ooo_entry, user, workspace};
 use workgraph_core::storage::alias;
 
 fn user_named(name: impl ToString) -> Value {
@@ -187,6 +187,36 @@ fn a_user_who_returns_gets_the_task_list_from_before() {
         .map(|write| write.node.ty)
         .collect();
     assert_eq!(types, [Type::WorkspaceMembership]);
+}
+
+#[test]
+fn a_user_who_returns_is_out_of_office_as_before() {
+    let scene = DecisionScene::new();
+    let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);
+    let away = |first: &str, last: &str| {
+        let days = json!({"workspace": acme, "user": bob, "start_date": first, "end_date": last});
+        scene
+            .done(bob, "createOooEntry", acme, days)
+            .subject
+            .unwrap()
+    };
+    let over = away("2020-01-01", "2020-01-02");
+    let later = away("2037-01-01", "2037-01-02");
+    scene.done(ann, "removeUserForWorkspace", acme, user_named(bob));
+    let back = scene.done(ann, "addUserForWorkspace", acme, user_named(bob));
+    let writes = back.changes.node_writes.iter().map(|write| &write.node);
+    let seat = writes
+        .clone()
+        .find(|node| node.ty == Type::WorkspaceMembership);
+    let seat = seat.unwrap();
+    let vacations = membership::vacations(seat);
+    let entries: Vec<Gid> = vacations.iter().map(|vacation| vacation.entry).collect();
+    assert_eq!(entries, [later]);
+    for entry in [over, later] {
+        let entry = saved(&back, entry).unwrap();
+        assert_eq!(entry.get(ooo_entry::MEMBERSHIP), Some(seat.gid));
+    }
+    assert_eq!(writes.count(), 3);
 }
 
 #[test]

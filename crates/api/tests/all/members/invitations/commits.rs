@@ -4,7 +4,9 @@ use workgraph_core::access::Role;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::task;
 use workgraph_core::rules::invitation_rules::decline;
-use workgraph_core::rules::membership_rules::{create_team, join_team, join_workspace};
+use workgraph_core::rules::membership_rules::{
+    TeamStanding, create_team, join_team, join_workspace,
+};
 
 /// A person with a task list in the workspace finds in it the tasks that were assigned to the invited user.
 #[test]
@@ -43,7 +45,7 @@ fn give_much(world: &World, it: &Invitation) -> (Vec<Gid>, Vec<Gid>) {
         let memberships = (0..1_001).map(|_| {
             let draft = work.draft(Type::Team, workspace);
             let team = create_team(work, draft, None);
-            join_team(work, it.invited, team, it.workspace, false)
+            join_team(work, it.invited, team, it.workspace, TeamStanding::MEMBER)
         });
         (tasks, memberships.collect())
     })
