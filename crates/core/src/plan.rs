@@ -13,7 +13,9 @@ mod unknown_names;
 
 pub use expand_paths::ExpandPaths;
 pub use expansion::{DefaultForm, resolve_expansion};
-pub use field_mask::{FieldMask, extended_plan, resolve_fields, resolve_fields_of_lookup};
+pub use field_mask::{
+    FieldMask, extended_plan, resolve_fields, resolve_fields_of_items, resolve_fields_of_lookup,
+};
 pub use field_paths::{DEPTH_MAX, FieldPaths, PATHS_MAX};
 pub use unknown_names::{UnknownName, unknown_names};
 

@@ -45,6 +45,8 @@ pub struct Operation {
     pub query_token: bool,
     /// True if a `multipart/form-data` body may contain a file.
     pub takes_file: bool,
+    /// True if the list also has records of the variants of its type, which need scopes of their own.
+    pub lists_variants: bool,
     /// True if only full members of the workspace may use the operation; guests get the message of `paid_only`.
     pub no_guests: bool,
     /// The work of the operation, as data.
@@ -364,6 +366,12 @@ impl Operation {
     #[must_use]
     pub const fn takes_file(mut self) -> Self {
         self.takes_file = true;
+        self
+    }
+    /// Declares that the list also has records of the variants of its type, which need scopes of their own.
+    #[must_use]
+    pub const fn lists_variants(mut self) -> Self {
+        self.lists_variants = true;
         self
     }
     /// Refuses guests, with the same message that free workspaces get.

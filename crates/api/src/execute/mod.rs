@@ -17,6 +17,7 @@ use crate::execute::write::{Deletion, commit, read_and_decide, write_response};
 use crate::features::{audit_log, events, task_counts, webhooks};
 use crate::state::Api;
 use std::sync::Arc;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type, rel};
@@ -40,6 +41,10 @@ pub(crate) async fn execute(
     path: &str,
     budget: &ResponseBudget,
 ) -> Result<CostedResponse, ApiError> {
+    if let Handler::Search(search) = call.operation.handler {
+        // Only the search knows the type of its matches, and so the scopes that their fields need.
+        return Box::pin(execute_search(api, call, budget, search.describe(call)?)).await;
+    }
     let asked = response_plan(call, budget)?;
     match call.operation.handler {
         Handler::Get(input) => {
@@ -66,9 +71,6 @@ pub(crate) async fn execute(
             let listed = list_of.describe(call)?;
             Box::pin(list(api, call, path, listed, &asked)).await
         }
-        Handler::Search(search) => {
-            Box::pin(execute_search(api, call, budget, search.describe(call)?)).await
-        }
         Handler::Write(steps) => {
             let steps = steps.prepare(&InputReader::new(&call.raw))?;
             let written = Box::pin(commit(api, call, &*steps)).await?;
@@ -83,8 +85,8 @@ pub(crate) async fn execute(
             Box::pin(commit(api, call, &Deletion { target, least })).await?;
             Ok(CostedResponse::new(200, envelope::empty_envelope(), 1))
         }
-        // Batches are not executed: they dispatch their actions.
-        Handler::Batch => Err(ApiError::NoRoute),
+        // Batches are not executed: they dispatch their actions. Searches were executed above.
+        Handler::Batch | Handler::Search(_) => Err(ApiError::NoRoute),
         Handler::Webhooks(action) => {
             Box::pin(webhooks::service::execute_webhook_action(
                 api, call, path, action, &asked,
@@ -153,11 +155,27 @@ fn list_request(
     })
 }
 
-/// Adds the filters in a row of the table, from the query.
-fn filters(call: &RequestContext<'_>, page: &mut PageQuery) -> Result<(), DomainError> {
-    for filter in call.operation.row_filters {
-        let filter = InputReader::new(&call.raw).optional(filter)?;
-        page.filters.extend(filter);
+/// Adds the filters in a row of the table, from the query. The nodes that a filter names must exist and be visible.
+fn filters(call: &RequestContext<'_>, listed: &mut ListRequest) -> Result<(), DomainError> {
+    for input in call.operation.row_filters {
+        let Some(filter) = InputReader::new(&call.raw).optional(input)? else {
+            continue;
+        };
+        let (name, types) = (input.def.name, input.def.types());
+        if let (RowFilter::OneOf { values, .. }, false) = (&filter, types.is_empty()) {
+            for value in values {
+                let gid = Gid::parse(value.trim_matches('"'));
+                let node = NodeRef::Gid(gid.ok_or_else(|| DomainError::missing(name))?);
+                listed.query.add_ref(node.clone());
+                listed.referenced.push(ReferencedNode {
+                    parameter: name.to_owned(),
+                    node,
+                    types,
+                    linked_to: None,
+                });
+            }
+        }
+        listed.page.filters.push(filter);
     }
     Ok(())
 }
@@ -169,7 +187,7 @@ async fn list(
     mut listed: ListRequest,
     asked: &ResponsePlan<'_>,
 ) -> Result<CostedResponse, ApiError> {
-    filters(call, &mut listed.page)?;
+    filters(call, &mut listed)?;
     let bounds = PageBinding::of(call, path)?;
     let position = bounds.open_page_token(api, call)?;
     let silent = matches!(listed.page.source, ListSource::Alphabetical { .. });

@@ -66,11 +66,14 @@ pub(crate) fn response_plan_for<'b>(
         let names = FieldPaths::parse(&fields.join(","))?;
         Some(if by_name {
             plan::resolve_fields_of_lookup(ty, &names)
+        } else if call.operation.lists_variants {
+            plan::resolve_fields_of_items(ty, &names)
         } else {
             plan::resolve_fields(ty, &names)
         })
     } else if let Some(expand) = &call.options.expand {
         let form = match call.operation.response {
+            ResponseKind::List(_) if call.operation.lists_variants => DefaultForm::Items,
             ResponseKind::List(_) => DefaultForm::Compact,
             ResponseKind::Names => DefaultForm::Lookup,
             _ => DefaultForm::Full,

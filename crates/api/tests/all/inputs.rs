@@ -3,7 +3,9 @@ mod bodies;
 mod filters;
 mod forms;
 mod inputs_outside_body;
+mod named_nodes;
 mod queries;
+mod scopes;
 mod tokens;
 
 use crate::world::{Answer, Kind, World};

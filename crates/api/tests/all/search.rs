@@ -474,28 +474,3 @@ fn the_sixty_first_search_waits_and_the_standard_quota_knows_nothing_of_it() {
     world.advance(wait);
     assert_eq!(world.get("ada", &paths[0]).status, 200);
 }
-
-#[test]
-fn fields_beyond_the_name_need_the_scope_of_what_was_found() {
-    let world = World::new(Kind::Memory);
-    let at = format!(
-        "/workspaces/{}/typeahead?resource_type",
-        world.gid("orchid")
-    );
-    let token = "ada[workspaces.typeahead:read]";
-    assert_eq!(
-        world
-            .get(token, &format!("{at}=user&opt_fields=name"))
-            .status,
-        200
-    );
-    for (ty, field, scope) in [
-        ("user", "email", "users:read"),
-        ("task", "notes", "tasks:read"),
-        ("project", "owner.name", "projects:read"),
-    ] {
-        let answer = world.get(token, &format!("{at}={ty}&opt_fields=name,{field}"));
-        assert_eq!(answer.status, 403, "{ty}: {}", answer.text);
-        assert!(answer.message().contains(scope), "{}", answer.text);
-    }
-}

@@ -21,6 +21,8 @@ pub enum DefaultForm {
     Full,
     /// The compact record of an object found by name: all fields beyond it need the scope of its type.
     Lookup,
+    /// The compact record of an item: fields of its variants beyond this record need the scopes of their types.
+    Items,
 }
 
 /// Returns the field mask of a default record of a type in which the named parts are full records. A repeated name
@@ -50,6 +52,10 @@ pub fn resolve_expansion(
     }
     let (mut plan, mut cost) = work.plan(ty, &start, sent, "", 0)?;
     for kin in resource(ty).variants {
+        if form == DefaultForm::Items && start.is_expanded {
+            work.scopes
+                .push((resource(*kin).read_scope, "opt_expand".to_owned()));
+        }
         let (variant, one) = work.plan(*kin, &start, sent, "", 0)?;
         plan.variants.push(variant);
         cost = cost.max(one);

@@ -38,12 +38,18 @@ pub fn resolve_fields(ty: Type, names: &FieldPaths) -> FieldMask {
 #[must_use]
 pub fn resolve_fields_of_lookup(ty: Type, names: &FieldPaths) -> FieldMask {
     let mut asked = resolve_fields(ty, names);
-    let (mut scopes, mut cost) = (Vec::new(), 0);
-    linked(ty, names, "", &mut scopes, &mut cost);
-    let scopes = scopes
-        .into_iter()
-        .map(|(scope, path)| (scope, path.trim_start_matches('.').to_owned()));
-    asked.scopes.extend(scopes);
+    linked(ty, names, "", &mut asked.scopes, &mut 0);
+    asked
+}
+
+/// Returns the field mask as [`resolve_fields`] does, for the items of a type, among which are records of its variants: fields
+/// of these beyond their compact form need the scopes of their types, as they do through a link.
+#[must_use]
+pub fn resolve_fields_of_items(ty: Type, names: &FieldPaths) -> FieldMask {
+    let mut asked = resolve_fields(ty, names);
+    for kin in resource(ty).variants {
+        linked(*kin, names, "", &mut asked.scopes, &mut 0);
+    }
     asked
 }
 
@@ -162,7 +168,8 @@ fn linked(ty: Type, names: &FieldPaths, path: &str, scopes: &mut Scopes, cost: &
         .keys()
         .find(|n| beyond(n) && resource(ty).field(n).is_some())
     {
-        scopes.push((resource(ty).read_scope, format!("{path}.{name}")));
+        let dot = if path.is_empty() { "" } else { "." };
+        scopes.push((resource(ty).read_scope, format!("{path}{dot}{name}")));
     }
     named(ty, names, path, scopes, cost)
 }

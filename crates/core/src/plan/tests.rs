@@ -129,6 +129,27 @@ fn fields_of_linked_nodes_need_the_scope_of_their_type() {
     assert_eq!(scopes("assignee.nope"), Vec::<&str>::new());
 }
 
+/// S07. The items of a portfolio are projects, too.
+#[test]
+fn fields_of_items_of_another_type_need_the_scope_of_that_type() {
+    let scopes = |text: &str| -> Vec<&'static str> {
+        let names = FieldPaths::parse(text).unwrap();
+        let asked = resolve_fields_of_items(Type::Portfolio, &names);
+        asked.scopes.into_iter().map(|s| s.0).collect()
+    };
+    let none = Vec::<&str>::new();
+    assert_eq!(scopes("name,resource_type"), none);
+    assert_eq!(scopes("notes"), ["projects:read"]);
+    assert_eq!(scopes("is_template"), none, "projects have no such field");
+    let expanded = |form| {
+        let this = ExpandPaths::parse("this").unwrap();
+        let asked = resolve_expansion(Type::Portfolio, form, &this).unwrap();
+        asked.scopes.iter().any(|s| s.0 == "projects:read")
+    };
+    assert!(expanded(DefaultForm::Items));
+    assert!(!expanded(DefaultForm::Compact));
+}
+
 #[test]
 fn the_compact_form_of_a_task_is_its_head() {
     assert!(compact(Type::Task).is_head);

@@ -32,6 +32,7 @@ const fn row(
         search: false,
         query_token: false,
         takes_file: false,
+        lists_variants: false,
         no_guests: false,
         handler: run,
     }

@@ -124,12 +124,15 @@ pub(super) fn list_memberships(
             });
             listed
         }
-        (member, _) => {
+        (gid, _) => {
             let mut listed = at(want, Direction::Out, parent);
-            if let Some(NodeRef::Gid(gid)) = member {
+            if let Some(NodeRef::Gid(gid)) = gid {
                 listed.page.filters.push(RowFilter::OtherEnd(gid));
             }
-            listed
+            match member {
+                Some(member) => listed.with_reference(member),
+                None => listed,
+            }
         }
     }
 }

@@ -93,7 +93,7 @@ fn list(call: &RequestContext<'_>, input: &ListOfPortfolios) -> Result<ListReque
         RowFilter::Is(Type::PortfolioMembership),
         RowFilter::InWorkspace(workspace.node),
     ];
-    Ok(listed)
+    Ok(listed.with_reference(workspace))
 }
 
 #[cfg(test)]

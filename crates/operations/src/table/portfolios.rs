@@ -84,6 +84,7 @@ pub static PORTFOLIOS: &[Operation] = &[
         Type::Portfolio,
         ITEMS,
     )
+    .lists_variants()
     .scope("portfolios:read")
     .paid_only(PREMIUM),
     action(

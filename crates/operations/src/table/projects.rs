@@ -176,18 +176,20 @@ fn projects(call: &RequestContext<'_>, input: &ListProjects) -> Result<ListReque
         }
         (None, None) => (ListSource::InViewerWorkspaces { ty }, &LISTED_WORKSPACE.def),
     };
-    let mut page = PageQuery::of(source, false, 0);
-    if let (Some(workspace), Some(_)) = (&input.workspace, &input.team) {
-        page.filters.push(RowFilter::InWorkspace(workspace.node));
-    }
-    Ok(ListRequest {
+    let mut listed = ListRequest {
         query: want,
-        page,
+        page: PageQuery::of(source, false, 0),
         computed: false,
         anchor: anchor.name,
         anchor_types: anchor.types(),
         referenced: Vec::new(),
-    })
+    };
+    if let (Some(workspace), Some(_)) = (&input.workspace, &input.team) {
+        let filter = RowFilter::InWorkspace(workspace.node);
+        listed.page.filters.push(filter);
+        listed = listed.with_reference(workspace);
+    }
+    Ok(listed)
 }
 
 fn counted_needs(call: &RequestContext<'_>, input: &OneProject) -> Result<ReadQuery, DomainError> {

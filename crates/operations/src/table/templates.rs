@@ -230,8 +230,11 @@ fn project_templates(
     let workspace = input.workspace.as_ref();
     if let Some(team) = &input.team {
         let mut listed = at(call, team, rel::TEMPLATE_TEAM);
-        let filter = workspace.map(|workspace| RowFilter::InWorkspace(workspace.node));
-        listed.page.filters.extend(filter);
+        if let Some(workspace) = workspace {
+            let filter = RowFilter::InWorkspace(workspace.node);
+            listed.page.filters.push(filter);
+            listed = listed.with_reference(workspace);
+        }
         return Ok(listed);
     }
     let workspace = workspace.ok_or_else(|| DomainError::missing(OF_WORKSPACE.def.name))?;
