@@ -206,7 +206,22 @@ fn write(
         return Err(DomainError::field(field, "Only number fields have one"));
     }
     if format == "identifier" {
+        if inputs.has("precision") && precision != 0 {
+            let reason = "Identifiers are whole numbers; leave it out, or give 0";
+            return Err(DomainError::field("precision", reason));
+        }
         draft.set(custom_field::PRECISION, 0);
+    }
+    for (field, needed) in [
+        (custom_field::CURRENCY, "currency"),
+        (custom_field::LABEL, "custom"),
+        (custom_field::LABEL_POSITION, "custom"),
+    ] {
+        let name = field.def.name;
+        if inputs.has(name) && draft.get(field).is_some() && format != needed {
+            let reason = format_args!("Only fields with format {needed} have one");
+            return Err(DomainError::field(name, reason));
+        }
     }
     currency(draft, &format)?;
     label(draft, &format)?;

@@ -113,6 +113,7 @@ struct ChangeRelationship {
 impl OperationInput for ChangeRelationship {
     const INPUTS: &'static [&'static InputDef] = &[&path::GOAL_RELATIONSHIP.def, &WEIGHT.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        inputs.refuse_null(&WEIGHT.def)?;
         Ok(Self {
             relationship: inputs.required(&path::GOAL_RELATIONSHIP)?,
             weight: inputs.deferred_optional(&WEIGHT),

@@ -166,6 +166,8 @@ struct RenameSection {
 impl OperationInput for RenameSection {
     const INPUTS: &'static [&'static InputDef] = &[&path::SECTION.def, &NAME.def];
     fn read(inputs: &InputReader<'_>) -> Result<Self, DomainError> {
+        // `insertSectionForProject` moves a section.
+        inputs.refuse(&[BESIDE.before.def.name, BESIDE.after.def.name])?;
         Ok(Self {
             section: inputs.required(&path::SECTION)?,
             name: inputs.deferred(&NAME),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::{NAME_MAX, Type};
+use workgraph_core::model::registry::{FieldSource, NAME_MAX, Type, ValuePart};
 use workgraph_core::model::resources::custom_field;
 use workgraph_core::model::validate;
 use workgraph_core::model::validate::CheckedInputs;
@@ -118,6 +118,21 @@ fn read_name(data: &Map<String, Value>) -> Result<Option<String>, DomainError> {
     Ok(Some(name.to_owned()))
 }
 
+/// Checks that a definition has no value: tasks, projects and goals have values, and a field has no default.
+fn no_values(data: &Map<String, Value>) -> Result<(), DomainError> {
+    for def in custom_field::CUSTOM_FIELD.fields {
+        let FieldSource::Value(ValuePart::Plain(_) | ValuePart::Linked(_)) = def.source else {
+            continue;
+        };
+        let is_empty =
+            |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+        if data.get(def.name).is_some_and(|value| !is_empty(value)) {
+            return Err(DomainError::unwritable(def.name));
+        }
+    }
+    Ok(())
+}
+
 /// Values of the fields of a custom field.
 pub(super) struct FieldValues {
     /// All fields.
@@ -128,6 +143,7 @@ pub(super) struct FieldValues {
 
 impl FieldValues {
     fn read(data: &Map<String, Value>, creating: bool) -> Result<Self, DomainError> {
+        no_values(data)?;
         Ok(Self {
             checked: validate::check_inputs(&custom_field::CUSTOM_FIELD, data, creating)?,
             name: Deferred::new(read_name(data)),

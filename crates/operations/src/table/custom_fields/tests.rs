@@ -136,7 +136,13 @@ fn only_number_fields_have_a_format_and_some_decimals() {
 fn an_identifier_has_no_decimals() {
     let body = |format: &str| json!({"format": format, "precision": 2});
     let decimals = |field: Node| field.get(custom_field::PRECISION);
-    assert_eq!(decimals(defined("number", body("identifier"))), 0);
+    let identifier = json!({"format": "identifier"});
+    assert_eq!(decimals(defined("number", identifier)), 0);
+    let refused = refused("number", body("identifier"));
+    assert!(
+        refused.starts_with("precision: Identifiers are whole"),
+        "{refused}"
+    );
     assert_eq!(decimals(defined("number", body("percentage"))), 2);
 }
 
@@ -152,8 +158,11 @@ fn a_field_has_a_currency_if_and_only_if_its_format_is_one() {
     );
     let euros = defined("number", body("currency", "EUR"));
     assert_eq!(euros.get(custom_field::CURRENCY).as_deref(), Some("EUR"));
-    let other = defined("number", body("percentage", "EUR"));
-    assert_eq!(other.get(custom_field::CURRENCY), None);
+    let other = refused("number", body("percentage", "EUR"));
+    assert_eq!(
+        other,
+        "currency_code: Only fields with format currency have one"
+    );
 }
 
 #[test]
@@ -165,8 +174,11 @@ fn a_field_has_a_label_if_and_only_if_its_format_is_custom() {
     assert_eq!(length.get(custom_field::LABEL).as_deref(), Some("m"));
     let position = length.get(custom_field::LABEL_POSITION);
     assert_eq!(position.as_deref(), Some("suffix"));
-    let other = defined("number", metres("none"));
-    assert_eq!(other.get(custom_field::LABEL), None);
+    let other = refused("number", metres("none"));
+    assert_eq!(
+        other,
+        "custom_label: Only fields with format custom have one"
+    );
 }
 
 #[test]
@@ -285,4 +297,27 @@ fn only_admins_of_a_field_change_who_sees_it() {
     let hidden = scene.done(scene.ann, "updateCustomField", field, hide);
     let privacy = node(&hidden, field).get(custom_field::PRIVACY);
     assert_eq!(privacy.as_deref(), Some("private"));
+}
+
+#[test]
+fn a_definition_has_no_values() {
+    for (value, name) in [
+        (json!({"number_value": 5}), "number_value"),
+        (json!({"text_value": "five"}), "text_value"),
+        (
+            json!({"custom_label_position": "prefix"}),
+            "custom_label_position",
+        ),
+    ] {
+        let refused = refused("number", value);
+        assert!(refused.starts_with(name), "{refused}");
+    }
+    defined(
+        "number",
+        json!({"number_value": null, "multi_enum_values": []}),
+    );
+    defined(
+        "number",
+        json!({"currency_code": null, "custom_label": null}),
+    );
 }

@@ -154,6 +154,12 @@ fn a_relationship_keeps_its_weight_unless_another_is_given() {
     let relationship = scene.made(scene.ann, ADD, year, by(scene.garden));
     let change = |body| scene.decide(scene.ann, "updateGoalRelationship", relationship, body);
     assert!(change(json!({})).unwrap().changes.is_empty());
+    let null = change(json!({"contribution_weight": null})).unwrap_err();
+    assert!(
+        null.message
+            .starts_with("contribution_weight: Cannot be null"),
+        "{null}"
+    );
     let changed = change(json!({"contribution_weight": 0.25})).unwrap();
     assert_eq!(node(&changed, relationship).raw(WEIGHT), Some("0.25"));
 }

@@ -125,3 +125,19 @@ fn a_section_beside_itself_stays_where_it_is() {
     let decision = scene.decide(ann, "insertSectionForProject", garden, body);
     assert!(decision.unwrap().changes.is_empty());
 }
+
+#[test]
+fn a_new_name_moves_no_section() {
+    let mut scene = DecisionScene::new();
+    let garden = scene.garden;
+    let section = scene.given(|fixture| fixture.section_in(garden));
+    for place in ["insert_before", "insert_after"] {
+        let body = json!({"name": "Beds", place: section});
+        let refused = scene.refused(scene.ann, "updateSection", section, body);
+        assert_eq!(refused, format!("{place}: Cannot write this property"));
+    }
+    let body = json!({"name": "Beds", "insert_before": null});
+    scene
+        .decide(scene.ann, "updateSection", section, body)
+        .unwrap();
+}
