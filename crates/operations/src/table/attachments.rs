@@ -63,7 +63,7 @@ const LISTED: Input<Named<Gid>> = Input::gid(
     InputPlace::Query,
     "parent",
     attachment::PARENTS,
-    "The task or project whose attachments are listed.",
+    "The task, project or project brief whose attachments are listed.",
 )
 .required()
 .or_in_path(&path::TASK.def);
@@ -72,7 +72,7 @@ const PARENT: Input<Named<Gid>> = Input::gid(
     InputPlace::Body,
     "parent",
     attachment::PARENTS,
-    "The task or project that gets the attachment.",
+    "The task, project or project brief that gets the attachment.",
 )
 .required()
 .or_in_path(&path::TASK.def);

@@ -96,14 +96,15 @@ fn people_needs(call: &RequestContext<'_>, input: &People) -> ReadQuery {
     want
 }
 
-/// Returns the project, portfolio or goal. Viewers of a portfolio or goal may leave it.
+/// Returns the project, portfolio or goal. Its viewers may leave it, but viewers of a project do not join it.
 fn container<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,
     input: &People,
+    joining: bool,
 ) -> Result<&'v Node, DomainError> {
     let node = call.named_node(view, &input.container, Level::Viewer)?;
-    if node.ty == Type::Project {
+    if joining && node.ty == Type::Project {
         require_level(view, node, Level::Commenter)?;
     }
     Ok(node)
@@ -122,7 +123,7 @@ fn each(
     joining: bool,
     mut change: impl FnMut(&mut ChangeBuilder<'_>, &Node, Gid, Gid) -> Result<(), DomainError>,
 ) -> Result<Decision, DomainError> {
-    let node = container(call, view, input)?;
+    let node = container(call, view, input, joining)?;
     let workspace = node.workspace.unwrap_or(node.gid);
     let mut work = call.change_builder();
     let mut users: Vec<Gid> = Vec::new();
@@ -201,7 +202,7 @@ pub(super) fn add_followers<P: PathNode>(
     view: &ReadView,
     input: &Followers<P>,
 ) -> Result<Decision, DomainError> {
-    let node = container(call, view, &input.people)?;
+    let node = container(call, view, &input.people, true)?;
     let sharing = sharing(node)?;
     let level = joining_level(view, node, sharing);
     each(
@@ -236,7 +237,7 @@ pub(super) fn add_members<const OF_PORTFOLIO: bool>(
     view: &ReadView,
     input: &Members<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
-    let sharing = sharing(container(call, view, &input.0)?)?;
+    let sharing = sharing(container(call, view, &input.0, true)?)?;
     each(call, view, &input.0, true, |work, node, workspace, user| {
         if view.link(node.gid, rel::MEMBERS, user).is_some() {
             return Ok(());
@@ -253,7 +254,7 @@ pub(super) fn remove_members<const OF_PORTFOLIO: bool>(
     view: &ReadView,
     input: &Members<OF_PORTFOLIO>,
 ) -> Result<Decision, DomainError> {
-    let node = container(call, view, &input.0)?;
+    let node = container(call, view, &input.0, false)?;
     let (sharing, container) = (sharing(node)?, node.gid);
     for named in &input.0.people {
         let member = view

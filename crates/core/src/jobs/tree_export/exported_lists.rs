@@ -59,7 +59,7 @@ const WORKSPACE: &[ExportedList] = &[
     in_workspace(Type::Tag),
     in_workspace(Type::TimeTrackingCategory),
     in_workspace(Type::OooEntry),
-    in_workspace(Type::ProjectBrief),
+    deep(ExportedListSource::Home, Type::ProjectBrief),
     in_workspace(Type::Allocation),
     in_workspace(Type::Rate),
     in_workspace(Type::Budget),
@@ -173,6 +173,7 @@ pub(super) const fn lists(root: Type, ty: Type) -> &'static [ExportedList] {
         (Type::Workspace, Type::Task) => TASK_OF_ALL,
         (_, Type::Task) => TASK,
         (_, Type::Goal) => &[STORIES],
+        (_, Type::ProjectBrief) => &[ATTACHMENTS],
         _ => &[],
     }
 }

@@ -1,4 +1,4 @@
-//! Attachments: files at tasks and projects, and links to files elsewhere.
+//! Attachments: files at tasks, projects and project briefs, and links to files elsewhere.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
 use crate::model::node::{Node, write_json_string};
@@ -17,7 +17,7 @@ pub const SUBTYPES: &[&str] = &[
     HOSTED, "dropbox", "gdrive", "onedrive", "box", "vimeo", EXTERNAL,
 ];
 /// Types of the objects that can have attachments.
-pub const PARENTS: &[Type] = &[Type::Task, Type::Project];
+pub const PARENTS: &[Type] = &[Type::Task, Type::Project, Type::ProjectBrief];
 /// Longest address of a link, in characters.
 pub const URL_MAX: u32 = 2048;
 
@@ -56,7 +56,7 @@ pub const HOST: TypedField<Opaque> = TypedField::other(
 .doc("Service that stores the content; same as resource_subtype.");
 /// Object it is on.
 pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", PARENTS, rel::ATTACHED_TO)
-    .doc("The task or project that has the attachment.");
+    .doc("The task, project or project brief that has the attachment.");
 /// Size of the file, in bytes.
 pub const SIZE: TypedField<i64> = TypedField::int("size")
     .applies_to(is_hosted)

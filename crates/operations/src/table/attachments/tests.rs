@@ -129,6 +129,25 @@ fn an_attachment_at_a_task_makes_a_story() {
     assert_eq!(written(&at_project, rel::ATTACHED_TO).len(), 1);
 }
 
+#[test]
+fn a_project_brief_has_attachments() {
+    let scene = DecisionScene::new();
+    let (ann, garden) = (scene.ann, scene.garden);
+    let brief = scene.made(ann, "createProjectBrief", garden, json!({"text": "Grow"}));
+    let linked = scene.done(ann, CREATE, brief, link(brief));
+    let attachment = linked.subject.unwrap();
+    assert_eq!(written(&linked, rel::ATTACHED_TO), [(attachment, brief)]);
+    let listed = scene.listed(
+        ann,
+        "getAttachmentsForObject",
+        brief,
+        json!({"parent": brief}),
+    );
+    assert_eq!(listed.unwrap(), [attachment]);
+    let deleted = scene.done(ann, DELETE, attachment, json!({}));
+    assert_eq!(deleted.changes.trashed, [attachment]);
+}
+
 /// Stores a project in which the member comments, and a task in it.
 fn commented_project(scene: &mut DecisionScene) -> (Gid, Gid) {
     let (acme, ann, bob) = (scene.acme, scene.ann, scene.bob);

@@ -206,6 +206,27 @@ fn who_leaves_a_project_stops_following_it() {
 }
 
 #[test]
+fn who_only_sees_a_project_may_leave_it() {
+    let mut scene = DecisionScene::new();
+    let (bob, eve) = (scene.bob, scene.member("Eve").0);
+    let (secret, _) = scene.shared_project(bob, Level::Viewer);
+    scene.link(secret, rel::PROJECT_FOLLOWERS, bob);
+    let unfollows = scene.decide(bob, UNFOLLOW, secret, followers(bob)).unwrap();
+    let follower = (secret, rel::PROJECT_FOLLOWERS, bob);
+    assert_eq!(unfollows.changes.edge_removals, [follower]);
+    let leaves = scene.decide(bob, REMOVE, secret, members(bob)).unwrap();
+    let member = (secret, rel::MEMBERS, bob);
+    assert!(leaves.changes.edge_removals.contains(&member));
+    let acme = scene.acme;
+    scene.given(|fixture| fixture.share(secret, acme, eve, Level::Viewer));
+    let refused = scene.refused(bob, REMOVE, secret, members(eve));
+    assert!(
+        refused.contains("do not have permission to change"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn who_stops_following_stays_a_member() {
     let scene = DecisionScene::new();
     let (garden, bob) = (scene.garden, scene.bob);
