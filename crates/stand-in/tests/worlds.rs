@@ -5,8 +5,9 @@
     clippy::panic,
     reason = "a test fails by panicking"
 )]
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
+use ureq::Agent;
 use workgraph_stand_in::{StandIn, StandInError, World};
 
 const BEGIN: &str = "2026-03-02T09:30:00.000Z";
@@ -189,4 +190,81 @@ async fn one_that_runs_elsewhere_is_used_by_its_address() {
         .await
         .unwrap_err();
     assert!(matches!(error, StandInError::Unreachable { .. }), "{error}");
+}
+
+/// Sends a form to a world's endpoint, and returns the status and the JSON of the reply.
+async fn post_form(world: &World, path: &str, fields: Vec<(&'static str, String)>) -> (u16, Value) {
+    let url = format!("{}{path}", world.auth_url());
+    let sent = tokio::task::spawn_blocking(move || {
+        let config = Agent::config_builder().http_status_as_error(false);
+        let agent: Agent = config.build().into();
+        let mut reply = agent.post(url).send_form(fields).unwrap();
+        let body = reply.body_mut().read_to_string().unwrap();
+        (
+            reply.status().as_u16(),
+            serde_json::from_str(&body).unwrap(),
+        )
+    });
+    sent.await.unwrap()
+}
+
+/// Returns the status of a request to the API with a token.
+async fn status_with(world: &World, path: &str, token: &str) -> u16 {
+    let url = format!("{}{path}", world.base_url());
+    let bearer = format!("Bearer {token}");
+    let sent = tokio::task::spawn_blocking(move || {
+        let config = Agent::config_builder().http_status_as_error(false);
+        let agent: Agent = config.build().into();
+        let request = agent.get(url).header("Authorization", bearer);
+        request.call().unwrap().status().as_u16()
+    });
+    sent.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_user_who_was_removed_from_every_workspace_gets_no_token_and_no_claims_until_they_are_back()
+ {
+    let stand_in = StandIn::start().await.unwrap();
+    let fixture = json!({
+        "people": [{"name": "Ann", "email": "ann@acme.test"}, {"name": "Ben", "email": "ben@acme.test"}],
+        "apps": [{"name": "Reports", "client_id": "1200000000000001", "client_secret": "chosen",
+            "redirect_uris": ["https://reports.test/callback"], "scopes": ["openid", "tasks:read"]}],
+    });
+    let world = stand_in.world().fixture(fixture).now(BEGIN).await.unwrap();
+    let granted = json!({"user": "Ben", "scopes": ["openid", "tasks:read"]});
+    let tokens = world.grant(granted).await.unwrap();
+    let text = |name: &str| tokens[name].as_str().unwrap().to_owned();
+    let (access, refresh) = (text("access_token"), text("refresh_token"));
+    let refreshing = || {
+        vec![
+            ("grant_type", "refresh_token".to_owned()),
+            ("client_id", "1200000000000001".to_owned()),
+            ("client_secret", "chosen".to_owned()),
+            ("refresh_token", refresh.clone()),
+        ]
+    };
+    let workspace = world.json()["workspaces"][0]["gid"].as_str().unwrap();
+    let ben = json!({"user": world.gid("Ben").unwrap()});
+    for (change, status, is_active) in [
+        ("", 200, true),
+        ("removeUser", 400, false),
+        ("addUser", 200, true),
+    ] {
+        if !change.is_empty() {
+            let path = format!("/workspaces/{workspace}/{change}");
+            world.api("POST", &path, Some(ben.clone())).await.unwrap();
+        }
+        let (answered, reply) = post_form(&world, "/-/oauth_token", refreshing()).await;
+        assert_eq!(answered, status, "{change}: {reply}");
+        if !is_active {
+            assert_eq!(reply["error"], "invalid_grant");
+        }
+        for token in [&access, &refresh] {
+            let asked = vec![("token", token.clone())];
+            let (_, reply) = post_form(&world, "/-/token_info", asked).await;
+            assert_eq!(reply["active"], is_active, "{change}: {reply}");
+        }
+        let claims = status_with(&world, "/openid_connect/userinfo", &access).await;
+        assert_eq!(claims, if is_active { 200 } else { 401 }, "{change}");
+    }
 }

@@ -15,7 +15,7 @@ use workgraph_wire::messages;
 /// app of the token.
 pub(crate) async fn load(api: &Api, want: &ReadQuery) -> Result<ReadView, ApiError> {
     let view = allowance_retry::load(&*api.graph, want).await?;
-    if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
+    if !view.viewer.has_workspace() {
         // The token of a user who was removed from every workspace is useless.
         let (reason, text) = if view.viewer.excluded_workspaces.is_empty() {
             (AuthRefusal::NoWorkspace, messages::NOT_AUTHORIZED)

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::authorization::authorization_policy::PublicClients;
 use crate::authorization::registered_app::{App, authenticate};
-use crate::endpoints::introspection::introspect;
+use crate::endpoints::introspection::{Introspection, introspect};
 use crate::json::to_json;
 use crate::oidc::id_token::UserInfo;
 use crate::oidc::signing_keys::Signer;
@@ -221,6 +221,13 @@ fn named_client(form: &EndpointRequest<'_>) -> Option<u64> {
 pub trait UserDirectory: Send + Sync {
     /// Returns a user, or `None` if there is no such user.
     async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError>;
+
+    /// Returns true if the tokens of a user give access to anything at this time. Otherwise no token is issued for the user, and
+    /// introspection calls the user's tokens inactive, until the user has access again. The default implementation returns
+    /// true.
+    async fn has_access(&self, _user: u64) -> Result<bool, AuthStoreError> {
+        Ok(true)
+    }
 }
 
 /// Decoded request to an endpoint.
@@ -351,7 +358,14 @@ impl Endpoints<'_> {
         let text = token_parameter(params)?;
         let found = self.find_token(text).await?;
         let found = found.as_ref().map(|(record, account)| (record, account));
-        let reply = introspect(found, now);
+        let mut reply = introspect(found, now);
+        // The token of a service account is for one workspace, to which the account always belongs.
+        if let Some((record, _)) = found.filter(|(record, _)| record.workspace.is_none())
+            && reply != Introspection::Inactive
+            && !self.has_access(record.user).await?
+        {
+            reply = Introspection::Inactive;
+        }
         Ok(EndpointReply::ok(reply.to_json()))
     }
 

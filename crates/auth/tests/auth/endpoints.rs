@@ -1,10 +1,16 @@
 //! The token endpoint.
 
+use async_trait::async_trait;
 use workgraph_auth::conformance::{SCOPES, block_on};
 use workgraph_auth::endpoints::token_endpoints::{BASIC_CHALLENGE, HEADERS};
-use workgraph_auth::{App, OAuthStore, Param, TokenKind, TokenRecord, TokenStore, mint_token};
+use workgraph_auth::{
+    App, AuthRefusal, AuthStoreError, EndpointRequest, Endpoints, OAuthStore, Param, TokenKind,
+    TokenRecord, TokenStore, UserDirectory, UserInfo, mint_token,
+};
 
-use crate::oauth::{Service, app, asks, bad, error, exchange, member, refreshing, secret_of, with};
+use crate::oauth::{
+    Service, Town, app, asks, bad, error, exchange, member, refreshing, secret_of, with,
+};
 use crate::{at, random};
 
 /// S16.
@@ -367,4 +373,69 @@ fn malformed_forms_are_invalid_requests() {
     );
     assert_eq!(error(&service.token(&[], at(1))), bad("invalid_request"));
     assert_eq!(service.token(&form, at(1)).status, 200);
+}
+
+/// Directory of a service in which user 12 has lost all access.
+struct WithoutAccess;
+
+#[async_trait]
+impl UserDirectory for WithoutAccess {
+    async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError> {
+        Town.user_info(user).await
+    }
+    async fn has_access(&self, _: u64) -> Result<bool, AuthStoreError> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn a_user_without_access_gets_no_token_and_every_token_of_theirs_is_inactive_until_they_have_access()
+ {
+    let service = Service::new();
+    let (access, refresh) = service.tokens(at(0));
+    let code = service.allow(&asks(), at(0));
+    let endpoints = Endpoints {
+        users: &WithoutAccess,
+        ..service.endpoints()
+    };
+    for form in [refreshing(&refresh), exchange(&code)] {
+        let form = EndpointRequest {
+            pairs: &form,
+            authorization: &[],
+        };
+        let reply = block_on(endpoints.token(&form, &service.fresh(), at(1))).unwrap();
+        assert_eq!(error(&reply), bad("invalid_grant"));
+        assert_eq!(reply.refusal, Some(AuthRefusal::NoWorkspace));
+    }
+    for token in [&access, &refresh] {
+        let pairs = [("token".to_owned(), token.clone())];
+        let form = EndpointRequest {
+            pairs: &pairs,
+            authorization: &[],
+        };
+        let reply = block_on(endpoints.token_info(&form, at(1))).unwrap();
+        assert_eq!(reply.body, r#"{"active":false}"#);
+        assert!(service.works(token, at(1)));
+    }
+    assert_eq!(service.token(&refreshing(&refresh), at(2)).status, 200);
+    assert_eq!(service.token(&exchange(&code), at(2)).status, 200);
+}
+
+#[test]
+fn the_token_of_a_service_account_is_active_without_other_access() {
+    let service = Service::new();
+    let (text, digest) = mint_token(TokenKind::Service, &random(9));
+    let record = TokenRecord::service(9, digest, 12, 30, at(0));
+    block_on(service.store.insert_token(record)).unwrap();
+    let endpoints = Endpoints {
+        users: &WithoutAccess,
+        ..service.endpoints()
+    };
+    let pairs = [("token".to_owned(), text.expose().to_owned())];
+    let form = EndpointRequest {
+        pairs: &pairs,
+        authorization: &[],
+    };
+    let reply = block_on(endpoints.token_info(&form, at(1))).unwrap();
+    assert!(reply.body.contains(r#""active":true"#), "{}", reply.body);
 }

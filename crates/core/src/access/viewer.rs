@@ -114,6 +114,11 @@ impl Viewer {
             known_users: FxHashMap::default(),
         }
     }
+    /// Returns true if the viewer belongs to a workspace within the reach of the request.
+    #[must_use]
+    pub const fn has_workspace(&self) -> bool {
+        self.service_workspace.is_some() || !self.memberships.is_empty()
+    }
     /// Returns true if the viewer belongs to a workspace that is not in `reach`.
     #[must_use]
     pub fn belongs_outside(&self, reach: &[u64]) -> bool {

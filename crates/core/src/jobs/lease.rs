@@ -254,7 +254,7 @@ impl LeasedJob {
         if now.millis() >= self.record.deadline {
             return Err(DomainError::invalid("The job was not done in time."));
         }
-        if view.viewer.memberships.is_empty() && view.viewer.service_workspace.is_none() {
+        if !view.viewer.has_workspace() {
             return Err(DomainError::invalid("Who asked for the job is gone."));
         }
         let viewer = self.viewer()?;

@@ -3,7 +3,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use workgraph_auth::{AuthStoreError, UserDirectory, UserInfo};
 use workgraph_core::model::resources::user;
-use workgraph_core::storage::{GraphStore, NodeRef, ReadQuery, ViewerKey};
+use workgraph_core::storage::{GraphStore, NodeRef, ReadQuery, ReadView, ViewerKey};
 use workgraph_core::{Gid, Type};
 
 /// Directory that reads users from the graph.
@@ -15,13 +15,7 @@ impl UserDirectory for GraphUserDirectory {
         let Some(gid) = Gid::new(number) else {
             return Ok(None);
         };
-        let mut want = ReadQuery::of(ViewerKey {
-            user: gid,
-            service: None,
-        });
-        want.node_refs.push(NodeRef::Gid(gid));
-        let view = self.0.load(&want).await;
-        let view = view.map_err(|e| AuthStoreError::Unavailable(e.to_string()))?;
+        let view = self.load(gid, Some(NodeRef::Gid(gid))).await?;
         let node = view.node(gid).filter(|node| node.ty == Type::User);
         Ok(node.map(|node| UserInfo {
             id: number,
@@ -29,5 +23,27 @@ impl UserDirectory for GraphUserDirectory {
             email: node.get(user::EMAIL).unwrap_or_default().to_string(),
             picture: None,
         }))
+    }
+
+    /// Returns true if the user belongs to a workspace: without one, the API refuses each of their tokens.
+    async fn has_access(&self, number: u64) -> Result<bool, AuthStoreError> {
+        match Gid::new(number) {
+            Some(gid) => Ok(self.load(gid, None).await?.viewer.has_workspace()),
+            None => Ok(false),
+        }
+    }
+}
+
+impl GraphUserDirectory {
+    /// Reads a user's memberships, and a node if one is given.
+    async fn load(&self, user: Gid, node: Option<NodeRef>) -> Result<ReadView, AuthStoreError> {
+        let key = ViewerKey {
+            user,
+            service: None,
+        };
+        let mut want = ReadQuery::of(key);
+        want.node_refs.extend(node);
+        let view = self.0.load(&want).await;
+        view.map_err(|e| AuthStoreError::Unavailable(e.to_string()))
     }
 }

@@ -100,7 +100,7 @@ impl Endpoints<'_> {
         }
         // Every step that can fail comes before the only write, so that a failure does not lose the
         // code.
-        let person = self.person(code.user).await?;
+        let person = self.person(code.user, code_refused).await?;
         let (access_text, access) = self.tokens.prefixes.mint(TokenKind::Access, &fresh.access);
         let (refresh_text, refresh) = self
             .tokens
@@ -186,7 +186,7 @@ impl Endpoints<'_> {
                 asked
             }
         };
-        let person = self.person(refresh.user).await?;
+        let person = self.person(refresh.user, refresh_refused).await?;
         let (access_text, access) = self.tokens.prefixes.mint(TokenKind::Access, &fresh.access);
         let record = TokenRecord {
             id: fresh.access_id,
@@ -210,7 +210,21 @@ impl Endpoints<'_> {
         .reply())
     }
 
-    async fn person(&self, user: u64) -> Result<UserInfo, EndpointStop> {
+    /// Returns true if the tokens of a user give access to anything.
+    pub(super) async fn has_access(&self, user: u64) -> Result<bool, EndpointStop> {
+        let has_access = self.users.has_access(user).await;
+        has_access.map_err(EndpointStop::ServerError)
+    }
+
+    /// Returns the user of a code or a refresh token, which is refused if the user has no access.
+    async fn person(
+        &self,
+        user: u64,
+        refused: fn(AuthRefusal) -> EndpointStop,
+    ) -> Result<UserInfo, EndpointStop> {
+        if !self.has_access(user).await? {
+            return Err(refused(AuthRefusal::NoWorkspace));
+        }
         let found = self
             .users
             .user_info(user)
