@@ -30,7 +30,7 @@ mod oauth_store;
 mod statements;
 mod token_store;
 
-pub(crate) use self::auth_rows::joined_app;
+pub(crate) use self::auth_rows::joined_authorization;
 pub(crate) use self::auth_transaction::AuthTransaction;
 pub(crate) use self::statements::{DELIVERY_PERMISSION, LOCK_ACCOUNT};
 use crate::database::Database;

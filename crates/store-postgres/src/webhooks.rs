@@ -3,7 +3,7 @@
 //! The order of locks is that of [`crate::auth`]. An insertion locks the account of the user, so that no access ends during it,
 //! and then the row of `store_state`, which makes it exact: the limits count every earlier webhook, and its position is the last
 //! commit before it.
-use crate::auth::{AuthTransaction, DELIVERY_PERMISSION, LOCK_ACCOUNT, joined_app};
+use crate::auth::{AuthTransaction, DELIVERY_PERMISSION, LOCK_ACCOUNT, joined_authorization};
 use crate::columns::{bound, number};
 use crate::database_error::DatabaseError;
 use crate::params::{OwnedParams, owned_params};
@@ -298,12 +298,22 @@ impl WebhookStore for PostgresStore {
         self.hooks(HOOKS, owned_params![]).await
     }
 
-    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
-        let read = |row: &Row| -> Result<_, WebhookStoreError> {
+    async fn delivery_permission(
+        &self,
+        id: u64,
+        scope: &str,
+    ) -> Result<DeliveryPermission, WebhookStoreError> {
+        let scope = scope.to_owned();
+        let read = move |row: &Row| -> Result<_, WebhookStoreError> {
             let (is_off, workspace): (bool, u64) = (get(row, 0)?, number(row, 2)?);
             let works = match maybe_number(row, 1)? {
                 None => true,
-                Some(_) => joined_app(row, 3)?.is_some_and(|app| app.works_in(workspace)),
+                Some(_) => {
+                    let (authorization, app) = joined_authorization(row, 3)?;
+                    authorization
+                        .zip(app)
+                        .is_some_and(|(live, app)| live.allows(&app, &scope, workspace))
+                }
             };
             Ok(DeliveryPermission::of(!is_off, works))
         };

@@ -77,7 +77,7 @@ statements! {
         hook_cols!(), " WHERE user = ?1 AND app IS ?2 AND workspace = ?3 AND id > ?4",
         " AND (?5 IS NULL OR resource = ?5) ORDER BY id LIMIT ?6"
     );
-    HookPermission = "SELECT h.app, h.workspace, coalesce(a.disabled, TRUE) FROM hook h \
+    HookPermission = "SELECT h.app, h.workspace, coalesce(a.disabled, TRUE), h.user FROM hook h \
         LEFT JOIN account a ON a.user = h.user WHERE h.id = ?1";
     CountHooksOn = "SELECT count(*) FROM hook WHERE resource = ?1";
     CountHooksOf = "SELECT count(*) FROM hook WHERE user = ?1 AND app IS ?2";

@@ -175,7 +175,8 @@ pub enum AttemptRecord {
 pub enum DeliveryPermission {
     /// Nothing may be sent: the webhook does not exist.
     Deleted,
-    /// No events may be sent: the owner's account is off, or the app is disabled in the watched workspace.
+    /// No events may be sent: the owner's account is off, or the app is disabled in the watched workspace or lacks the scope of
+    /// webhooks.
     Suspended,
     /// Events may be sent, as far as the owner may see them.
     Active,
@@ -183,7 +184,7 @@ pub enum DeliveryPermission {
 
 impl DeliveryPermission {
     /// Returns the permission of an existing webhook. `account_on`: the owner's account is on. `app_works`: the webhook has no
-    /// app, or its app is enabled in the watched workspace.
+    /// app, or its app is enabled in the watched workspace and has the scope of webhooks.
     #[must_use]
     pub const fn of(account_on: bool, app_works: bool) -> Self {
         if account_on && app_works {
@@ -215,8 +216,13 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<InsertOutcome, WebhookStoreError>;
     /// Returns every webhook, by id.
     async fn all(&self) -> Result<Vec<Webhook>, WebhookStoreError>;
-    /// Returns the permission to send to a webhook at this time.
-    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError>;
+    /// Returns the permission to send to a webhook at this time. An app also needs `scope`: its user has allowed it, and the app is
+    /// still registered with it.
+    async fn delivery_permission(
+        &self,
+        id: u64,
+        scope: &str,
+    ) -> Result<DeliveryPermission, WebhookStoreError>;
     /// Returns a webhook, or `None` if it does not exist.
     async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError>;
     /// Returns webhooks of a user and app in a workspace, by id.

@@ -25,6 +25,19 @@ pub struct Authorization {
     pub revoked_at: Option<SystemTime>,
 }
 
+impl Authorization {
+    /// Returns true if an app may use a scope in a workspace now: this is its live authorization, the user has allowed the
+    /// scope, and the app is registered with the scope and works in the workspace.
+    #[must_use]
+    pub fn allows(&self, app: &App, scope: &str, workspace: u64) -> bool {
+        let scopes = self.scopes.intersect(app.scopes.set());
+        self.app == app.id
+            && self.revoked_at.is_none()
+            && scopes.allows(scope)
+            && app.works_in(workspace)
+    }
+}
+
 /// Records on which a token depends, in their current state. `None` for missing records.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenContext<'a> {

@@ -108,8 +108,12 @@ impl WebhookStore for SealedWebhookStore {
         let all = self.store.all().await?.into_iter();
         Ok(all.map(|hook| self.sealer.open(hook)).collect())
     }
-    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
-        self.store.delivery_permission(id).await
+    async fn delivery_permission(
+        &self,
+        id: u64,
+        scope: &str,
+    ) -> Result<DeliveryPermission, WebhookStoreError> {
+        self.store.delivery_permission(id, scope).await
     }
     async fn get(&self, id: u64) -> Result<Option<Webhook>, WebhookStoreError> {
         let hook = self.store.get(id).await?;

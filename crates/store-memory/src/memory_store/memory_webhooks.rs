@@ -67,7 +67,11 @@ impl WebhookStore for MemoryStore {
         Ok(self.hooks.lock().hooks.values().cloned().collect())
     }
 
-    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
+    async fn delivery_permission(
+        &self,
+        id: u64,
+        scope: &str,
+    ) -> Result<DeliveryPermission, WebhookStoreError> {
         let Some(hook) = self.hooks.lock().hooks.get(&id).cloned() else {
             return Ok(DeliveryPermission::Deleted);
         };
@@ -76,8 +80,12 @@ impl WebhookStore for MemoryStore {
         let works = match hook.app {
             None => true,
             Some(app) => {
+                let authorization = self.tokens.authorization(hook.user, app).await;
+                let authorization = authorization.map_err(failed)?;
                 let app = self.tokens.app(app).await.map_err(failed)?;
-                app.is_some_and(|app| app.works_in(hook.workspace))
+                authorization
+                    .zip(app)
+                    .is_some_and(|(live, app)| live.allows(&app, scope, hook.workspace))
             }
         };
         Ok(DeliveryPermission::of(

@@ -203,9 +203,16 @@ pub(crate) fn app(row: &Row, from: usize) -> Stored<App> {
     })
 }
 
-/// Returns the joined app that begins at a column; `None` if there is none.
-pub(crate) fn joined_app(row: &Row, from: usize) -> Stored<Option<App>> {
-    joined(row, from, app)
+/// Returns the joined authorization that begins at a column and the joined app after it; `None` for one that is missing.
+pub(crate) fn joined_authorization(
+    row: &Row,
+    from: usize,
+) -> Stored<(Option<Authorization>, Option<App>)> {
+    let app_column = from + (APP - AUTHORIZATION);
+    Ok((
+        joined(row, from, authorization)?,
+        joined(row, app_column, app)?,
+    ))
 }
 
 /// Returns the browser session in the first columns of a row.

@@ -275,11 +275,14 @@ pub(super) const SWEEP_LOGIN_ATTEMPTS: &str = sweep!("strikes", "key", "last_at 
 pub(super) const SWEEP_ATTEMPTS: &str =
     "DELETE FROM write_attempt WHERE at < now() - interval '1 hour'";
 
-/// User, app and workspace of a webhook, which decide whether it is sent to now.
+/// User, app and workspace of a webhook, and the live authorization of the app, which decide whether it is sent to now.
 pub(crate) const DELIVERY_PERMISSION: &str = concat!(
     "SELECT coalesce(a.disabled, TRUE), h.app, h.workspace, ",
+    grant_cols!(),
+    ", ",
     app_cols!(),
-    " FROM hook h LEFT JOIN account a ON a.user = h.user LEFT JOIN app p ON p.id = h.app WHERE h.id = $1"
+    " FROM hook h LEFT JOIN account a ON a.user = h.user LEFT JOIN app p ON p.id = h.app \
+    LEFT JOIN \"authorization\" g ON g.user = h.user AND g.app = h.app AND g.revoked_at IS NULL WHERE h.id = $1"
 );
 
 /// Deletes the webhooks of a user whose apps no longer have access; the last statement before the audit log.

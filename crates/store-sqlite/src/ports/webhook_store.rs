@@ -99,22 +99,30 @@ impl WebhookStore for SqliteStore {
         self.hooks(Sql::Hooks, [])
     }
 
-    async fn delivery_permission(&self, id: u64) -> Result<DeliveryPermission, WebhookStoreError> {
+    async fn delivery_permission(
+        &self,
+        id: u64,
+        scope: &str,
+    ) -> Result<DeliveryPermission, WebhookStoreError> {
         let found = self.one_row(Sql::HookPermission, [signed(id)], |row| {
             Ok((
                 maybe_number(row, 0)?,
                 whole(row, 1)?,
                 row.get::<_, bool>(2)?,
+                whole(row, 3)?,
             ))
         });
-        let Some((app, workspace, off)) = found.map_err(broken)? else {
+        let Some((app, workspace, off, user)) = found.map_err(broken)? else {
             return Ok(DeliveryPermission::Deleted);
         };
         let works = match app {
             None => true,
             Some(app) => {
+                let authorization = self.authorization(user, app).await.map_err(broken)?;
                 let app = self.app(app).await.map_err(broken)?;
-                app.is_some_and(|app| app.works_in(workspace))
+                authorization
+                    .zip(app)
+                    .is_some_and(|(live, app)| live.allows(&app, scope, workspace))
             }
         };
         Ok(DeliveryPermission::of(!off, works))

@@ -114,7 +114,7 @@ impl Api {
         if let Some(interrupt) = &interrupt {
             interrupt.note_user(webhook.user);
         }
-        let permission = service.store.delivery_permission(webhook.id).await?;
+        let permission = service.permission(webhook.id).await?;
         if permission == DeliveryPermission::Deleted {
             service.scheduler.lock().remove(webhook.id);
             return Ok(());
@@ -285,7 +285,7 @@ impl Api {
     /// Fails with the reason: there is no such delivery, an attempt is in progress, or the target failed.
     pub async fn redeliver(&self, id: u64, delivery: u64) -> Result<u32, RedeliveryError> {
         let service = self.webhooks.get().ok_or(RedeliveryError::NoWebhooks)?;
-        let permission = service.store.delivery_permission(id).await?;
+        let permission = service.permission(id).await?;
         match permission {
             DeliveryPermission::Deleted => return Err(RedeliveryError::NoWebhook(id)),
             DeliveryPermission::Suspended => return Err(RedeliveryError::Suspended(id)),

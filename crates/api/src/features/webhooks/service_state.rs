@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
-use workgraph_webhooks::{TargetPolicy, WebhookClient, WebhookLimits, WebhookStore};
+use workgraph_webhooks::{
+    DeliveryPermission, TargetPolicy, WebhookClient, WebhookLimits, WebhookStore, WebhookStoreError,
+};
 
 /// Settings of webhooks that an operator can change.
 #[derive(Clone, Debug)]
@@ -51,7 +53,34 @@ pub(crate) struct WebhookService {
     pub(super) attempts: [AtomicU64; 2],
 }
 
+/// Scope that an app needs to have webhooks: that of `createWebhook`.
+const WEBHOOKS_SCOPE: &str = "webhooks:write";
+
+impl WebhookService {
+    /// Returns the permission to send to a webhook at this time.
+    pub(super) async fn permission(
+        &self,
+        webhook: u64,
+    ) -> Result<DeliveryPermission, WebhookStoreError> {
+        self.store
+            .delivery_permission(webhook, WEBHOOKS_SCOPE)
+            .await
+    }
+}
+
 /// Returns the error for a request during which a part of the service failed.
 pub(super) fn server_error(error: impl std::fmt::Display) -> ApiError {
     ApiError::Server(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_app_keeps_webhooks_while_it_has_the_scope_that_makes_them() {
+        let mut all = workgraph_operations::table::all();
+        let create = all.find(|operation| operation.id == "createWebhook");
+        assert_eq!(create.unwrap().scope, Some(WEBHOOKS_SCOPE));
+    }
 }

@@ -62,8 +62,8 @@ impl WebhookStore for Between {
     async fn all(&self) -> Answer<Vec<Webhook>> {
         self.store.all().await
     }
-    async fn delivery_permission(&self, id: u64) -> Answer<DeliveryPermission> {
-        self.store.delivery_permission(id).await
+    async fn delivery_permission(&self, id: u64, scope: &str) -> Answer<DeliveryPermission> {
+        self.store.delivery_permission(id, scope).await
     }
     async fn get(&self, id: u64) -> Answer<Option<Webhook>> {
         self.store.get(id).await

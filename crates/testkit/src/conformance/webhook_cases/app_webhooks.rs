@@ -1,8 +1,15 @@
 //! Webhooks of apps: they last as long as the app has access to its user. Ending all access of a user ends all
 //! webhooks of that user.
 use super::*;
-use workgraph_auth::{App, Login, PasswordChange, RedemptionOutcome, Secret};
+use workgraph_auth::authorization::user_authorization::Authorization;
+use workgraph_auth::{
+    App, ConsentRecord, Login, PasswordChange, RedemptionOutcome, RegisteredScopes, Secret,
+    SecretDigest,
+};
 use workgraph_webhooks::DeliveryPermission;
+
+/// Scope that an app needs for its webhooks.
+const SCOPE: &str = "webhooks:write";
 
 /// Ways in which an app loses its last access to a user.
 const ENDS: [&str; 3] = ["deauthorized", "revoked", "replayed"];
@@ -43,7 +50,7 @@ pub async fn webhooks_of_apps(
         put(mine + 1, 7, Some(9)).await?;
         oauth.revoke(second.refresh, at(1)).await?;
         same(
-            &store.delivery_permission(mine).await?,
+            &store.delivery_permission(mine, SCOPE).await?,
             &DeliveryPermission::Active,
             "one hold of two is enough",
         )?;
@@ -66,7 +73,10 @@ pub async fn webhooks_of_apps(
         }
         for id in [mine, mine + 1] {
             same(
-                &(store.get(id).await?, store.delivery_permission(id).await?),
+                &(
+                    store.get(id).await?,
+                    store.delivery_permission(id, SCOPE).await?,
+                ),
                 &(None, DeliveryPermission::Deleted),
                 &format!("{end}: the webhooks end with the last hold"),
             )?;
@@ -78,7 +88,7 @@ pub async fn webhooks_of_apps(
         )?;
         let again = let_in(oauth, number + 20).await?;
         same(
-            &store.delivery_permission(mine).await?,
+            &store.delivery_permission(mine, SCOPE).await?,
             &DeliveryPermission::Deleted,
             "letting the app in again brings none back",
         )?;
@@ -93,7 +103,7 @@ pub async fn webhooks_of_apps(
     revoked(oauth, store).await
 }
 
-/// Checks that a reversible state ends no webhook.
+/// Checks that a reversible state ends no webhook, and that nothing is sent in that state.
 async fn suspended(
     oauth: &dyn OAuthStore,
     store: &dyn WebhookStore,
@@ -103,7 +113,7 @@ async fn suspended(
         .insert(hook(20, 7, Some(9), 100), WebhookLimits::default())
         .await?;
     let standing = async |id| -> Result<DeliveryPermission, GraphStoreFailure> {
-        Ok(store.delivery_permission(id).await?)
+        Ok(store.delivery_permission(id, SCOPE).await?)
     };
     let app = oauth.app(9).await?;
     let app = app.ok_or_else(|| GraphStoreFailure("the app is registered".to_owned()))?;
@@ -115,7 +125,11 @@ async fn suspended(
         disabled_in: vec![1],
         ..(*app).clone()
     };
-    for other in [off, off_here] {
+    let without_scope = App {
+        scopes: RegisteredScopes::Only(ScopeSet::empty()),
+        ..(*app).clone()
+    };
+    for other in [off, off_here, without_scope] {
         oauth.put_app(other.clone(), Some(&app)).await?;
         same(
             &(standing(20).await?, standing(11).await?),
@@ -127,6 +141,30 @@ async fn suspended(
             &standing(20).await?,
             &DeliveryPermission::Active,
             "it is on again",
+        )?;
+    }
+    for (number, scopes, expected) in [
+        (9_100, ScopeSet::empty(), DeliveryPermission::Suspended),
+        (9_200, ScopeSet::full(), DeliveryPermission::Active),
+    ] {
+        let consent = ConsentRecord {
+            ticket: SecretDigest::of(&format!("ticket {number}")),
+            time: at(4),
+            authorization: Authorization {
+                id: number,
+                user: 7,
+                app: 9,
+                scopes,
+                created_at: at(4),
+                revoked_at: None,
+            },
+            code: None,
+        };
+        oauth.keep_consent(consent).await?;
+        same(
+            &(standing(20).await?, standing(11).await?),
+            &(expected, DeliveryPermission::Active),
+            "an app is sent nothing while its user does not allow it the scope",
         )?;
     }
     oauth.set_disabled(7, true, at(9)).await?;
