@@ -11,6 +11,7 @@ mod viewer;
 pub use access_lookup::AccessLookup;
 pub use follower::{follower_level, follower_rank};
 pub use level::Level;
+pub use part_of::level_on_container;
 pub use viewer::{Role, UsersKnownToGuest, Viewer, WorkspaceMembership};
 
 use self::part_of::part_of;

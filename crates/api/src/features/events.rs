@@ -3,6 +3,12 @@
 //! A sync token is a position in the journal: a commit, and how many of its change records were sent. It is sealed like a
 //! page token and bound to user, app and object, so the same token always gives the same events, and later also the
 //! newer ones.
+mod event_records;
+mod positioned_event;
+
+pub(crate) use event_records::EventRecords;
+pub(crate) use positioned_event::{EventPosition, PositionedEvent, events_after};
+
 use crate::background_error::BackgroundError;
 use crate::error::ApiError;
 use crate::execute::load_view::load;
@@ -10,21 +16,14 @@ use crate::execute::record_response::CostedResponse;
 use crate::execute::response_plan::ResponsePlan;
 use crate::execute::{allowance_retry, record_response};
 use crate::state::Api;
-use std::collections::HashSet;
-use std::sync::Arc;
 use std::time::SystemTime;
 use workgraph_auth::Grant;
+use workgraph_core::Gid;
 use workgraph_core::access::Level;
 use workgraph_core::domain_error::DomainError;
-use workgraph_core::journal::event_rendering::RenderedEvent;
-use workgraph_core::model::gid::GID_END;
 use workgraph_core::model::registry::Type;
 use workgraph_core::model::time::Time;
-use workgraph_core::plan::Plan;
-use workgraph_core::storage::{
-    ChangeRecord, EventPage, EventQuery, JournalEntry, NodeRef, ReadQuery, ReadView,
-};
-use workgraph_core::{Gid, Node};
+use workgraph_core::storage::{EventPage, EventQuery, ReadView};
 use workgraph_operations::operation::inputs::InputPlace;
 use workgraph_operations::operation::requests::{EventScope, ListEvents};
 use workgraph_operations::operation::steps::Described;
@@ -59,75 +58,6 @@ impl Api {
             }
         }
     }
-}
-
-/// A position in the journal.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct EventPosition {
-    /// The last commit that was sent completely.
-    pub(crate) seq: u64,
-    /// The number of change records of the next commit that were already sent.
-    pub(crate) changes_seen: u32,
-}
-
-/// An event with its position.
-#[derive(Clone, Copy)]
-pub(crate) struct PositionedEvent<'e> {
-    pub(crate) event: &'e JournalEntry,
-    pub(crate) change: &'e ChangeRecord,
-    pub(crate) summary: RenderedEvent,
-    /// The index of the change record in its commit.
-    pub(crate) index: usize,
-    /// The position right after the event.
-    pub(crate) next_position: EventPosition,
-}
-
-impl PositionedEvent<'_> {
-    /// Returns the containers of a story; nothing for other types.
-    fn holders(&self) -> impl Iterator<Item = Gid> {
-        let about = self.event.context_of(self.change.gid);
-        let about = about.filter(|_| self.change.ty == Type::Story);
-        about.into_iter().flat_map(|a| a.containers.iter().copied())
-    }
-}
-
-/// Returns the events for a node in the commits after a position, in order.
-pub(crate) fn events_after<'e>(
-    events: impl IntoIterator<Item = &'e JournalEntry>,
-    at: Gid,
-    after: EventPosition,
-) -> impl Iterator<Item = PositionedEvent<'e>> {
-    events.into_iter().flat_map(move |event| {
-        let skip = if event.seq == after.seq + 1 {
-            after.changes_seen as usize
-        } else {
-            0
-        };
-        let changes = event.change_records.iter().enumerate().skip(skip);
-        changes.filter_map(move |(i, change)| {
-            let said = event
-                .render(change)
-                .filter(|_| event.is_heard_at(change, at))?;
-            let then = if i + 1 == event.change_records.len() {
-                EventPosition {
-                    seq: event.seq,
-                    changes_seen: 0,
-                }
-            } else {
-                EventPosition {
-                    seq: event.seq - 1,
-                    changes_seen: u32::try_from(i + 1).unwrap_or(u32::MAX),
-                }
-            };
-            Some(PositionedEvent {
-                event,
-                change,
-                summary: said,
-                index: i,
-                next_position: then,
-            })
-        })
-    })
 }
 
 /// Responds with the events after the position in the token.
@@ -286,88 +216,4 @@ async fn events_response(
     let cost = record_response::response_cost(tally, asked.named_fields).saturating_add(looked);
     let body = envelope::close_events(json, next, more);
     Ok(CostedResponse::new(200, body, cost))
-}
-
-/// Events as records, with everything that a plan reads to show them.
-pub(crate) struct EventRecords {
-    pub(crate) view: ReadView,
-    pub(crate) gids: Vec<Gid>,
-}
-
-impl EventRecords {
-    /// Reads the objects of the events. Events about objects that the viewer may no longer see are left out,
-    /// unless they report that the object was removed from here. For deleted objects, gid and type remain.
-    pub(crate) async fn load(
-        api: &Api,
-        mut want: ReadQuery,
-        at: Gid,
-        some: &[PositionedEvent<'_>],
-        plan: &Arc<Plan>,
-    ) -> Result<Self, ApiError> {
-        let mut gids = Vec::with_capacity(some.len());
-        for (i, positioned) in some.iter().enumerate() {
-            // This gid is above all existing ones, because these nodes are not stored.
-            let gid = Gid::new(GID_END - 1 - i as u64).unwrap_or(at);
-            let record = positioned
-                .event
-                .event_node(gid, positioned.change, &positioned.summary);
-            want.external_nodes
-                .push((Arc::new(record), Arc::clone(plan)));
-            gids.push(gid);
-        }
-        let mut subjects: HashSet<Gid> = some.iter().map(|t| t.change.gid).collect();
-        // Deleting a task also deletes its stories; they have no separate entries in the trash.
-        subjects.extend(some.iter().flat_map(PositionedEvent::holders));
-        want.node_refs
-            .extend(subjects.into_iter().map(NodeRef::Gid));
-        let mut view = load(api, &want).await?;
-        let mut gone: Vec<Node> = Vec::new();
-        let mut known = HashSet::new();
-        for positioned in some {
-            for about in &positioned.event.node_contexts {
-                if view.resolve(&NodeRef::Gid(about.gid)).is_none()
-                    && view.node(about.gid).is_none()
-                    && known.insert(about.gid)
-                {
-                    gone.push(about.tombstone());
-                }
-            }
-        }
-        let mut shown = Vec::with_capacity(gids.len());
-        for (gid, positioned) in gids.into_iter().zip(some) {
-            let subject = positioned.change.gid;
-            let hidden = view.node(subject).is_some() && view.level(subject) == Level::None;
-            let orphan = || {
-                positioned
-                    .holders()
-                    .any(|g| view.resolve(&NodeRef::Gid(g)).is_none())
-            };
-            if hidden && orphan() {
-                gone.extend(
-                    positioned
-                        .event
-                        .context_of(subject)
-                        .map(|about| about.tombstone()),
-                );
-            } else if hidden
-                && positioned.summary.parent == Some(at)
-                && positioned.summary.action == "removed"
-            {
-                // The viewer saw the removal of these objects, but may not see their later state.
-                gone.extend(
-                    positioned
-                        .event
-                        .context_of(subject)
-                        .map(|about| about.tombstone()),
-                );
-            } else if hidden {
-                continue;
-            }
-            shown.push(gid);
-        }
-        for node in gone {
-            view = view.with_node(node, Level::Viewer);
-        }
-        Ok(Self { view, gids: shown })
-    }
 }

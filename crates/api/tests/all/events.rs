@@ -240,3 +240,85 @@ fn a_comment_is_told_though_its_task_was_deleted_before_the_poll() {
         assert_eq!(event.unwrap()["action"], "added", "{}", page.text);
     }
 }
+
+/// Returns the events that a target received of the deletion of an object.
+fn deletions(world: &World, path: &str, gid: &str) -> Vec<Value> {
+    world.deliver();
+    let got = world.receiver.got(path);
+    let events = got.iter().flat_map(|delivery| delivery.events.clone());
+    let of_deletion =
+        |event: &Value| event["resource"]["gid"] == *gid && event["action"] == "deleted";
+    events.filter(of_deletion).collect()
+}
+
+#[test]
+fn a_guest_hears_of_the_deletion_of_what_the_guest_saw_and_of_nothing_else() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let filters = json!([{"resource_type": "project", "action": "deleted"}]);
+        world.hook("gus", "orchid", "/echo/gus", filters.clone());
+        world.hook("mel", "orchid", "/echo/mel", filters);
+        world.hook("gus", "garden", "/echo/garden", Value::Null);
+        let (garden, moss) = (
+            world.gid("garden").to_string(),
+            world.gid("moss").to_string(),
+        );
+        let data = json!({"name": "x", "projects": [garden]});
+        let task = world.post("ada", "/tasks", data).gid();
+        world.call("ada", "DELETE", &format!("/tasks/{task}"), &Value::Null);
+        world.call("ada", "DELETE", &format!("/projects/{moss}"), &Value::Null);
+        assert_eq!(deletions(&world, "/echo/gus", &moss), Vec::<Value>::new());
+        assert_eq!(deletions(&world, "/echo/mel", &moss).len(), 1);
+        assert_eq!(deletions(&world, "/echo/garden", &task).len(), 1);
+        world.call(
+            "ada",
+            "DELETE",
+            &format!("/projects/{garden}"),
+            &Value::Null,
+        );
+        assert_eq!(deletions(&world, "/echo/garden", &garden).len(), 1);
+    }
+}
+
+#[test]
+fn a_viewer_of_a_project_hears_nothing_of_the_deletion_of_its_budget() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        world.hook("gus", "garden", "/echo/gus", Value::Null);
+        world.hook("ada", "garden", "/echo/ada", Value::Null);
+        let garden = world.gid("garden").to_string();
+        let budget = json!({"parent": garden, "budget_type": "time"});
+        let budget = world.post("ada", "/budgets", budget);
+        let budget = budget.gid();
+        world.call("ada", "DELETE", &format!("/budgets/{budget}"), &Value::Null);
+        assert_eq!(deletions(&world, "/echo/gus", &budget), Vec::<Value>::new());
+        assert_eq!(deletions(&world, "/echo/ada", &budget).len(), 1);
+    }
+}
+
+#[test]
+fn a_deleted_object_has_its_gid_and_types_in_an_event_whatever_the_client_names() {
+    for kind in KINDS {
+        let world = World::new(kind);
+        let garden = world.gid("garden").to_string();
+        let fields = "resource.name,resource.notes,resource.html_notes,resource.completed,resource.followers,\
+            resource.resource_subtype,resource.resource_type,resource.permalink_url,resource.workspace";
+        let target = format!("/events?resource={garden}&opt_fields={fields}");
+        let sync = world.get("mel", &target).json["sync"].clone();
+        let data = json!({"name": "x", "notes": "secret", "projects": [garden]});
+        let task = world.post("mel", "/tasks", data).gid();
+        world.call("mel", "DELETE", &format!("/tasks/{task}"), &Value::Null);
+        let page = world.get("mel", &format!("{target}&sync={}", sync.as_str().unwrap()));
+        let events = page.json["data"].as_array().unwrap().iter();
+        let of_task: Vec<&Value> = events
+            .filter(|event| event["resource"]["gid"] == *task)
+            .collect();
+        assert!(of_task.len() > 1, "{}", page.text);
+        for event in of_task {
+            let expected = json!({
+                "gid": task, "resource_type": "task", "resource_subtype": "default_task",
+            });
+            assert_eq!(event["resource"], expected, "{}", page.text);
+        }
+    }
+}

@@ -199,7 +199,7 @@ impl NodeContext {
             gid: self.gid,
             ty: self.ty,
             workspace: None,
-            version: 1,
+            version: Node::TOMBSTONE,
             head: head.into(),
             body: "{}".into(),
         }

@@ -15,7 +15,7 @@ pub struct Node {
     pub ty: Type,
     /// Workspace that the node belongs to; users and workspaces have none.
     pub workspace: Option<Gid>,
-    /// Number of times that the node was written; 0 if only the head was read.
+    /// Number of times that the node was written; 0 if only the head was read, [`Node::TOMBSTONE`] for a deleted node.
     pub version: u64,
     /// The compact JSON object that is sent where the node is nested.
     pub head: Box<str>,
@@ -24,6 +24,9 @@ pub struct Node {
 }
 
 impl Node {
+    /// Version of the record of a deleted node, of which only gid and types are known.
+    pub const TOMBSTONE: u64 = u64::MAX;
+
     /// Returns the raw JSON stored under `key`, if any.
     #[must_use]
     pub fn raw(&self, key: &str) -> Option<&str> {

@@ -268,6 +268,9 @@ impl<'a> Projector<'a> {
             self.raw(&node.head);
             return;
         }
+        if node.version == Node::TOMBSTONE {
+            return self.tombstone(node, plan);
+        }
         self.byte(b'{');
         let mut first = true;
         let mut body = BodyReader::new(if plan.reads_body {
@@ -277,6 +280,24 @@ impl<'a> Projector<'a> {
         });
         for step in &plan.steps {
             self.field(node, &mut body, step, &mut first);
+        }
+        self.byte(b'}');
+    }
+
+    /// Writes the fields of a deleted node that its head has: nothing else about it is known.
+    fn tombstone(&mut self, node: &Node, plan: &Plan) {
+        self.byte(b'{');
+        let mut first = true;
+        for step in &plan.steps {
+            let mut head = BodyReader::new(&node.head);
+            let is_known = match step.def.source {
+                FieldSource::Gid | FieldSource::TypeName => true,
+                FieldSource::Stored(key) => head.find(key).is_some(),
+                _ => false,
+            };
+            if is_known {
+                self.field(node, &mut BodyReader::new(&node.head), step, &mut first);
+            }
         }
         self.byte(b'}');
     }

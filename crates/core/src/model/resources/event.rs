@@ -38,6 +38,11 @@ const ANYTHING: &[Type] = &[
     Type::Goal,
     Type::GoalMembership,
     Type::GoalRelationship,
+    Type::ProjectTemplate,
+    Type::TaskTemplate,
+    Type::Rate,
+    Type::Budget,
+    Type::TimesheetApprovalStatus,
 ];
 
 /// User who made the change.
@@ -107,3 +112,18 @@ pub static EVENT: Resource = Resource {
     ],
     ..Resource::of(Type::Event, "event")
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_can_name_an_object_of_each_type_with_events() {
+        // Their changes are not reported.
+        let unreported = [Type::TemplateTask, Type::ProjectPortfolioSetting];
+        for ty in Type::ALL {
+            let expected = ty.has_events() && !unreported.contains(ty);
+            assert_eq!(ANYTHING.contains(ty), expected, "{ty:?}");
+        }
+    }
+}
