@@ -228,6 +228,14 @@ pub trait UserDirectory: Send + Sync {
     async fn has_access(&self, _user: u64) -> Result<bool, AuthStoreError> {
         Ok(true)
     }
+
+    /// Returns a user who has access, or `None` if there is none. A directory that can look up both at once overrides this.
+    async fn user_with_access(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError> {
+        match self.has_access(user).await? {
+            true => self.user_info(user).await,
+            false => Ok(None),
+        }
+    }
 }
 
 /// Decoded request to an endpoint.
@@ -362,9 +370,11 @@ impl Endpoints<'_> {
         // The token of a service account is for one workspace, to which the account always belongs.
         if let Some((record, _)) = found.filter(|(record, _)| record.workspace.is_none())
             && reply != Introspection::Inactive
-            && !self.has_access(record.user).await?
         {
-            reply = Introspection::Inactive;
+            let has_access = self.users.has_access(record.user).await;
+            if !has_access.map_err(EndpointStop::ServerError)? {
+                reply = Introspection::Inactive;
+            }
         }
         Ok(EndpointReply::ok(reply.to_json()))
     }

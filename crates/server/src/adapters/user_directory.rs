@@ -16,13 +16,7 @@ impl UserDirectory for GraphUserDirectory {
             return Ok(None);
         };
         let view = self.load(gid, Some(NodeRef::Gid(gid))).await?;
-        let node = view.node(gid).filter(|node| node.ty == Type::User);
-        Ok(node.map(|node| UserInfo {
-            id: number,
-            name: node.title().to_string(),
-            email: node.get(user::EMAIL).unwrap_or_default().to_string(),
-            picture: None,
-        }))
+        Ok(user_info(&view, gid))
     }
 
     /// Returns true if the user belongs to a workspace: without one, the API refuses each of their tokens.
@@ -32,6 +26,25 @@ impl UserDirectory for GraphUserDirectory {
             None => Ok(false),
         }
     }
+
+    async fn user_with_access(&self, number: u64) -> Result<Option<UserInfo>, AuthStoreError> {
+        let Some(gid) = Gid::new(number) else {
+            return Ok(None);
+        };
+        let view = self.load(gid, Some(NodeRef::Gid(gid))).await?;
+        Ok(user_info(&view, gid).filter(|_| view.viewer.has_workspace()))
+    }
+}
+
+/// Returns a user of a view, if the view has the user.
+fn user_info(view: &ReadView, gid: Gid) -> Option<UserInfo> {
+    let node = view.node(gid).filter(|node| node.ty == Type::User)?;
+    Some(UserInfo {
+        id: gid.get(),
+        name: node.title().to_string(),
+        email: node.get(user::EMAIL).unwrap_or_default().to_string(),
+        picture: None,
+    })
 }
 
 impl GraphUserDirectory {

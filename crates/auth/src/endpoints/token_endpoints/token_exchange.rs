@@ -210,28 +210,15 @@ impl Endpoints<'_> {
         .reply())
     }
 
-    /// Returns true if the tokens of a user give access to anything.
-    pub(super) async fn has_access(&self, user: u64) -> Result<bool, EndpointStop> {
-        let has_access = self.users.has_access(user).await;
-        has_access.map_err(EndpointStop::ServerError)
-    }
-
     /// Returns the user of a code or a refresh token, which is refused if the user has no access.
     async fn person(
         &self,
         user: u64,
         refused: fn(AuthRefusal) -> EndpointStop,
     ) -> Result<UserInfo, EndpointStop> {
-        if !self.has_access(user).await? {
-            return Err(refused(AuthRefusal::NoWorkspace));
-        }
-        let found = self
-            .users
-            .user_info(user)
-            .await
-            .map_err(EndpointStop::ServerError)?;
-        let gone = || AuthStoreError::Unavailable(format!("user {user} of a grant is not there"));
-        found.ok_or_else(|| EndpointStop::ServerError(gone()))
+        let found = self.users.user_with_access(user).await;
+        let found = found.map_err(EndpointStop::ServerError)?;
+        found.ok_or_else(|| refused(AuthRefusal::NoWorkspace))
     }
 
     fn id_token(
