@@ -17,13 +17,13 @@ use workgraph_core::access::Role;
 use workgraph_core::audit::{ActorContext, AuditActor, event_kinds};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::email_address::EmailAddress;
-use workgraph_core::model::registry::rel;
+use workgraph_core::model::registry::{Relation, rel};
 use workgraph_core::model::resources;
 use workgraph_core::model::resources::{user, workspace};
 use workgraph_core::model::validate::clip;
 use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules;
-use workgraph_core::storage::{GraphStoreError, LinkSelector, NodeRef, ReadQuery};
+use workgraph_core::storage::{Edge, GraphStoreError, LinkSelector, NodeRef, ReadQuery};
 use workgraph_core::{Gid, Node, Type};
 
 /// User created by a command.
@@ -34,8 +34,8 @@ pub(crate) struct CreatedUser {
     pub(crate) adopted: bool,
 }
 
-/// Maximum number of teams of a user.
-const TEAMS_MAX: usize = 10_000;
+/// Maximum number of records of one kind that are read for a user.
+const RECORDS_MAX: usize = 10_000;
 
 impl AdminService {
     /// Creates a user with an account, and a membership if a workspace is given. A user who was invited by this address
@@ -144,7 +144,11 @@ impl AdminService {
         let view = self
             .read(|want| want.node_refs.extend([membership.clone(), list.clone()]))
             .await?;
-        let teams = self.team_memberships(user, workspace.gid).await?;
+        let here = (user, workspace.gid);
+        let teams = self.records(here, rel::TEAM_MEMBERS, |edge| edge.aux);
+        let teams = teams.await?;
+        let entries = self.records(here, rel::OUT_OF_OFFICE, |edge| Some(edge.src));
+        let entries = entries.await?;
         let standing = MembershipRole::of(role);
         let done = self.commit(|work, _| {
             let node = view.resolve(&membership).and_then(|gid| view.node(gid));
@@ -161,8 +165,8 @@ impl AdminService {
                     }
                 }
                 (None, Some(list)) => {
-                    let gid = workspace.gid;
-                    membership_rules::rejoin_workspace(work, user, gid, list, standing, &[]);
+                    let (gid, entries) = (workspace.gid, entries.iter().collect::<Vec<_>>());
+                    membership_rules::rejoin_workspace(work, user, gid, list, standing, &entries);
                 }
                 (None, None) => {
                     membership_rules::join_workspace(
@@ -179,22 +183,24 @@ impl AdminService {
             .with_context(|| format!("user {user} can't be put into workspace {}", workspace.gid))
     }
 
-    /// Returns the memberships of a user in the teams of a workspace.
-    async fn team_memberships(&self, user: Gid, workspace: Gid) -> Result<Vec<Node>> {
+    /// Returns the records of a user in a workspace, which `record_of` takes from the edges into the user.
+    async fn records(
+        &self,
+        (user, workspace): (Gid, Gid),
+        rel: Relation,
+        record_of: fn(&Edge) -> Option<Gid>,
+    ) -> Result<Vec<Node>> {
+        let read =
+            |want: &mut ReadQuery| *want = want.clone().incoming_edges(user, rel, RECORDS_MAX);
+        let view = self.read(read).await?;
+        let records = view.sources(user, rel).iter().filter_map(record_of);
+        let records: Vec<Gid> = records.collect();
         let read = |want: &mut ReadQuery| {
-            *want = want
-                .clone()
-                .incoming_edges(user, rel::TEAM_MEMBERS, TEAMS_MAX);
+            let records = records.iter().copied();
+            want.node_refs.extend(records.map(NodeRef::Gid));
         };
         let view = self.read(read).await?;
-        let edges = view.sources(user, rel::TEAM_MEMBERS).iter();
-        let memberships: Vec<Gid> = edges.filter_map(|edge| edge.aux).collect();
-        let read = |want: &mut ReadQuery| {
-            want.node_refs
-                .extend(memberships.iter().copied().map(NodeRef::Gid));
-        };
-        let view = self.read(read).await?;
-        let nodes = memberships.iter().filter_map(|gid| view.node(*gid));
+        let nodes = records.iter().filter_map(|gid| view.node(*gid));
         let nodes = nodes.filter(|node| node.workspace == Some(workspace));
         Ok(nodes.cloned().collect())
     }
