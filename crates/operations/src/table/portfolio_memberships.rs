@@ -79,7 +79,11 @@ fn list(call: &RequestContext<'_>, input: &ListOfPortfolios) -> Result<ListReque
     if let Some(portfolio) = &input.portfolio {
         let anchor = portfolio.input;
         let anchor = (portfolio.node_ref(), anchor.name, anchor.types());
-        return Ok(list_memberships(call, anchor, input.user.as_ref(), name));
+        let listed = list_memberships(call, anchor, input.user.as_ref(), name);
+        return Ok(match &input.workspace {
+            Some(workspace) => listed.with_reference(workspace),
+            None => listed,
+        });
     }
     let workspace = input.workspace.as_ref();
     let workspace = workspace.ok_or_else(|| DomainError::missing(PORTFOLIO.def.name))?;

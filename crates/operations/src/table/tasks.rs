@@ -111,7 +111,13 @@ const SUBTASKS: ListDefinition = ListDefinition::Edges {
 fn tasks(call: &RequestContext<'_>, input: &ListTasks) -> Result<ListRequest, DomainError> {
     let containers = input.containers.as_slice();
     match (containers, &input.assignee, &input.workspace) {
-        ([container], None, _) => Ok(in_container(call, container)),
+        ([container], None, workspace) => {
+            let listed = in_container(call, container);
+            Ok(match workspace {
+                Some(workspace) => listed.with_reference(workspace),
+                None => listed,
+            })
+        }
         ([], Some(Assignee::Nobody), Some(workspace)) => Ok(unassigned(call, workspace)),
         ([], Some(Assignee::User(user)), Some(workspace)) => {
             let mut want = call.read_query();

@@ -372,17 +372,10 @@ fn memberships(
         (None, None) => return Err(DomainError::missing(TEAM.def.name)),
     };
     let mut page = PageQuery::of(from, false, 0);
-    let mut named = None;
     if input.user.is_some() {
         page.filters.push(match (&input.team, &input.workspace) {
-            (Some(team), _) => {
-                named = Some(team);
-                RowFilter::OtherEnd(team.node)
-            }
-            (None, Some(workspace)) => {
-                named = Some(workspace);
-                RowFilter::InWorkspace(workspace.node)
-            }
+            (Some(team), _) => RowFilter::OtherEnd(team.node),
+            (None, Some(workspace)) => RowFilter::InWorkspace(workspace.node),
             (None, None) => return Err(DomainError::missing(WORKSPACE.def.name)),
         });
     }
@@ -394,10 +387,8 @@ fn memberships(
         anchor_types: anchor.types(),
         referenced: Vec::new(),
     };
-    Ok(match named {
-        Some(named) => listed.with_reference(named),
-        None => listed,
-    })
+    let named = [&input.team, &input.workspace].into_iter().flatten();
+    Ok(named.fold(listed, ListRequest::with_reference))
 }
 
 #[cfg(test)]
