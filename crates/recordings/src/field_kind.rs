@@ -9,7 +9,7 @@ pub(crate) enum FieldKind {
     Token,
     /// Address that the server makes.
     Link,
-    /// Text that is different on each server, and means nothing to a program.
+    /// Text that is different on each server and that no later request contains, such as a phrase or a secret.
     Incidental,
     /// Time.
     Time,
@@ -23,13 +23,16 @@ pub(crate) enum FieldKind {
     Plain,
 }
 
+/// Name of the field of a reply that has the secret of a new webhook.
+pub(crate) const HOOK_SECRET: &str = "X-Hook-Secret";
+
 /// Returns the meaning of the field with a name.
 pub(crate) fn kind_of(name: &str) -> FieldKind {
     let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     match name {
         "offset" | "sync" => FieldKind::Token,
         "uri" | "path" | "location" | "Location" => FieldKind::Link,
-        "phrase" | "help" => FieldKind::Incidental,
+        "phrase" | "help" | HOOK_SECRET => FieldKind::Incidental,
         "next_attempt_after" => FieldKind::Time,
         "name" | "notes" | "text" | "query" => FieldKind::FreeText,
         "gid" => FieldKind::Identifier,

@@ -1,6 +1,8 @@
 //! Recorded exchanges: requests with the replies that they got.
 
 use crate::api_address::{without_token, without_user};
+use crate::field_kind::HOOK_SECRET;
+use serde_json::Value;
 
 /// Path of the API in addresses, unless the caller names another one.
 pub const API_BASE_PATH: &str = "/api/1.0";
@@ -84,7 +86,8 @@ impl Recording {
         Self::default()
     }
 
-    /// Adds an exchange at the end. Tokens (`access_token` in a query or form) and the user in the base are left out.
+    /// Adds an exchange at the end. Tokens (`access_token` in a query or form) and the user in the base are left out, and secrets of
+    /// webhooks are masked.
     pub fn push(&mut self, mut exchange: RecordedExchange) {
         exchange.base = without_user(&exchange.base);
         let request = &mut exchange.request;
@@ -94,6 +97,9 @@ impl Recording {
         {
             let kept = without_token(&format!("?{body}"));
             *body = kept.trim_start_matches('?').to_owned();
+        }
+        if let Some(body) = &mut exchange.reply.body {
+            mask_hook_secrets(body);
         }
         self.exchanges.push(exchange);
     }
@@ -114,6 +120,36 @@ impl Recording {
     /// Counts an entry that is not used.
     pub(crate) const fn skip(&mut self) {
         self.skipped += 1;
+    }
+}
+
+/// Masks the secrets of new webhooks in a body, which is unchanged otherwise.
+fn mask_hook_secrets(body: &mut String) {
+    if !body.contains(HOOK_SECRET) {
+        return;
+    }
+    let parsed: Value = serde_json::from_str(body).unwrap_or_default();
+    let mut secrets = Vec::new();
+    collect_hook_secrets(&parsed, &mut secrets);
+    for secret in secrets.into_iter().filter(|secret| !secret.is_empty()) {
+        *body = body.replace(secret, "***");
+    }
+}
+
+fn collect_hook_secrets<'v>(value: &'v Value, secrets: &mut Vec<&'v str>) {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect_hook_secrets(item, secrets)),
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                match value {
+                    Value::String(secret) if name == HOOK_SECRET => secrets.push(secret),
+                    _ => collect_hook_secrets(value, secrets),
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -140,5 +176,27 @@ mod tests {
         assert_eq!(exchange.request.path(), "/users/me");
         assert_eq!(exchange.request.body.as_deref(), Some("name=a"));
         assert_eq!(exchange.base, "https://work.test/api/1.0");
+    }
+
+    #[test]
+    fn the_secret_of_a_webhook_is_masked_and_the_rest_of_the_reply_is_as_it_was() {
+        let body = r#"{"data": {"gid":"1"},"X-Hook-Secret":"abc123"}"#;
+        let batch = format!(r#"{{"data":[{{"status_code":201,"body":{body}}}]}}"#);
+        for body in [body, &batch] {
+            let mut recording = Recording::new();
+            recording.push(RecordedExchange {
+                started_at: String::new(),
+                base: "https://work.test/api/1.0".to_owned(),
+                request: RecordedRequest {
+                    method: "POST".to_owned(),
+                    target: "/webhooks".to_owned(),
+                    content_type: None,
+                    body: None,
+                },
+                reply: RecordedReply::received(201, body.as_bytes()),
+            });
+            let kept = recording.exchanges()[0].reply.body.clone();
+            assert_eq!(kept.unwrap(), body.replace("abc123", "***"));
+        }
     }
 }

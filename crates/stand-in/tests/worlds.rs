@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::Duration;
 use ureq::Agent;
 use workgraph_stand_in::{StandIn, StandInError, World};
@@ -267,4 +269,68 @@ async fn a_user_who_was_removed_from_every_workspace_gets_no_token_and_no_claims
         let claims = status_with(&world, "/openid_connect/userinfo", &access).await;
         assert_eq!(claims, if is_active { 200 } else { 401 }, "{change}");
     }
+}
+
+/// Sends a request to a world as a raw text, and returns all bytes that come before the connection closes.
+async fn raw(world: &World, method: &str, path: &str, headers: &str, body: &str) -> String {
+    let address = world.auth_url().trim_start_matches("http://");
+    let (host, below) = address.split_once('/').unwrap_or((address, ""));
+    let head = format!(
+        "{method} /{below}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    );
+    let host = host.to_owned();
+    let exchange = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(host).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        let (mut reply, mut piece) = (Vec::new(), [0; 4096]);
+        // The connection may be reset at its end.
+        while let Ok(count @ 1..) = stream.read(&mut piece) {
+            reply.extend_from_slice(&piece[..count]);
+        }
+        String::from_utf8(reply).unwrap()
+    });
+    exchange.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_in_half_arrives_up_to_there() {
+    let stand_in = StandIn::start().await.unwrap();
+    let world = stand_in.world().await.unwrap();
+    let half = json!({"cut": "half"});
+    let once = json!({"times": 1, "operation": "getUser"});
+    world.faults().add(half, once).await.unwrap();
+    let token = format!("Authorization: Bearer {}\r\n", world.token());
+    let me = "/api/1.0/users/me";
+    let cut = raw(&world, "GET", me, &token, "").await;
+    let whole = raw(&world, "GET", me, &token, "").await;
+    let body = |reply: &str| reply.split_once("\r\n\r\n").unwrap().1.to_owned();
+    let (cut, whole) = (body(&cut), body(&whole));
+    assert!(!cut.is_empty());
+    assert_eq!(cut, whole[..whole.len() / 2]);
+}
+
+#[tokio::test]
+async fn an_inbox_has_a_name_of_one_segment_and_takes_nothing_from_pages_of_other_origins() {
+    let stand_in = StandIn::start().await.unwrap();
+    let world = stand_in.world().await.unwrap();
+    let json_type = "Content-Type: application/json\r\n";
+    for (path, headers, status) in [
+        ("/-/inbox/orders", json_type.to_owned(), "200"),
+        ("/-/inbox/orders", String::new(), "200"),
+        ("/-/inbox/orders/old", json_type.to_owned(), "404"),
+        ("/-/inbox/", json_type.to_owned(), "404"),
+        (
+            "/-/inbox/orders",
+            format!("{json_type}Origin: http://evil.example\r\n"),
+            "403",
+        ),
+    ] {
+        let reply = raw(&world, "POST", path, &headers, "{\"events\":[]}").await;
+        assert!(
+            reply.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{path}: {reply}"
+        );
+    }
+    assert_eq!(world.inbox("orders").deliveries().await.unwrap().len(), 2);
 }

@@ -33,7 +33,8 @@ impl ResponseBody {
     pub(crate) fn broken_off(mut self) -> Self {
         if let BodyContent::Bytes(body) = &self.content {
             let whole = body.bytes.len();
-            self.content = BodyContent::Broken(body.bytes.slice(..whole / 2), whole as u64);
+            let half = body.bytes.slice(..whole / 2);
+            self.content = BodyContent::Broken(BrokenBody::Half(half), whole as u64);
         }
         self
     }
@@ -50,8 +51,19 @@ pub(crate) enum BodyContent {
     Empty,
     /// A file.
     File(Box<Download>),
-    /// The bytes before a body breaks off, as a tester asked, with the number of bytes that the whole body would have.
-    Broken(Bytes, u64),
+    /// A body that breaks off, as a tester asked, with the number of bytes that the whole body would have.
+    Broken(BrokenBody, u64),
+}
+
+/// State of a body that breaks off.
+#[derive(Debug)]
+pub(crate) enum BrokenBody {
+    /// The bytes before it breaks off.
+    Half(Bytes),
+    /// hyper has these bytes, and sends them before it asks for more.
+    Sending,
+    /// Nothing more is sent, and the connection is closed.
+    Ended,
 }
 
 /// Size of the pieces that hyper gets for an HTTP/2 stream. It takes the next one when the client has room for it, which
@@ -108,6 +120,24 @@ impl AsRef<[u8]> for BodyBytes {
     }
 }
 
+impl BrokenBody {
+    /// Returns the bytes, then waits once, then fails. At an error hyper closes the connection and drops the bytes that it has not
+    /// sent yet; while it waits, it sends them.
+    fn poll_frame(&mut self, cx: &Context<'_>) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
+        match std::mem::replace(self, Self::Ended) {
+            Self::Half(half) => {
+                *self = Self::Sending;
+                Poll::Ready(Some(Ok(Frame::data(half))))
+            }
+            Self::Sending => {
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Self::Ended => Poll::Ready(Some(Err(io::ErrorKind::ConnectionAborted.into()))),
+        }
+    }
+}
+
 impl Body for ResponseBody {
     type Data = Bytes;
     type Error = io::Error;
@@ -120,13 +150,7 @@ impl Body for ResponseBody {
         }
         let mut rest = match &mut self.content {
             BodyContent::File(file) => return file.poll_frame(cx),
-            BodyContent::Broken(half, _) if half.is_empty() => {
-                let reason = io::ErrorKind::ConnectionAborted;
-                return Poll::Ready(Some(Err(reason.into())));
-            }
-            BodyContent::Broken(half, _) => {
-                return Poll::Ready(Some(Ok(Frame::data(std::mem::take(half)))));
-            }
+            BodyContent::Broken(state, _) => return state.poll_frame(cx),
             content => match std::mem::replace(content, BodyContent::Empty) {
                 BodyContent::Bytes(bytes) if bytes.is_http1 => {
                     return Poll::Ready(Some(Ok(Frame::data(bytes.hand_over()))));

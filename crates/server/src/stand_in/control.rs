@@ -87,8 +87,14 @@ pub(crate) async fn respond(
             return RoutedResponse::refuse(reason, 400, "The request body is broken or too large");
         }
     };
-    if let (&Method::POST, Some(name)) = (&head.method, path.strip_prefix("inbox/")) {
-        // A delivery may come from any sender, so its headers are not checked like those of a control request.
+    if let Err(refusal) = control_access::check_origin(head) {
+        return refuse(refusal);
+    }
+    let segments: Vec<&str> = path.split('/').collect();
+    if let (&Method::POST, ["inbox", name]) = (&head.method, &segments[..])
+        && !name.is_empty()
+    {
+        // A delivery may come from any program, so its content type is not checked like that of a control request.
         let text = |name: &str| head.headers.get(name)?.to_str().ok();
         let (secret, signature) = (text(SECRET_HEADER), text(SIGNATURE_HEADER));
         let now = test_world.clock.now();
@@ -100,7 +106,6 @@ pub(crate) async fn respond(
     if let Err(refusal) = control_access::check_content(head) {
         return refuse(refusal);
     }
-    let segments: Vec<&str> = path.split('/').collect();
     let routed = control(worlds, test_world, head, (&segments, &body)).await;
     let invalid = |error: anyhow::Error| {
         ApiResponse::refusal(RequestRefusal::InputInvalid, 400, &format!("{error:#}"))

@@ -64,17 +64,26 @@ pub(crate) fn check_client(
     }
 }
 
-/// Checks that a control request may change something: it was not sent by a page that a browser shows.
+/// Checks that a request was not sent by a page of another origin that a browser shows.
 ///
 /// # Errors
-/// Returns the reason why it may not.
-pub(crate) fn check_content(head: &Parts) -> Result<(), ControlRefusal> {
+/// Fails if it was.
+pub(crate) fn check_origin(head: &Parts) -> Result<(), ControlRefusal> {
     if head.headers.contains_key(header::ORIGIN) {
         let origin = text(head, header::ORIGIN.as_str()).unwrap_or_default();
         if origin.split_once("://").map(|(_, origin)| origin) != Some(host(head)) {
             return Err(ControlRefusal::ForeignOrigin);
         }
     }
+    Ok(())
+}
+
+/// Checks that a control request may change something: it was not sent by a page that a browser shows.
+///
+/// # Errors
+/// Returns the reason why it may not.
+pub(crate) fn check_content(head: &Parts) -> Result<(), ControlRefusal> {
+    check_origin(head)?;
     let has_body = head.method == hyper::Method::POST || head.method == hyper::Method::PUT;
     let kind = text(head, header::CONTENT_TYPE.as_str()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();

@@ -9,8 +9,9 @@ use std::time::SystemTime;
 use workgraph_api::ApiResponse;
 use workgraph_webhooks::signature::{SECRET_HEADER, signature};
 
-/// Maximum number of inboxes of a world, of deliveries that one keeps, and of bytes of their bodies.
+/// Maximum number of inboxes of a world, of secrets and deliveries that one keeps, and of bytes of their bodies.
 const INBOXES_MAX: usize = 100;
+const SECRETS_MAX: usize = 100;
 const KEPT: usize = 1_000;
 const BYTES_MAX: usize = 4 << 20;
 
@@ -26,7 +27,8 @@ struct InboxAnswer {
 
 #[derive(Default)]
 struct Inbox {
-    secret: Option<String>,
+    /// Secrets of its webhooks, from their handshakes.
+    secrets: VecDeque<String>,
     answer: Option<InboxAnswer>,
     /// Deliveries, each with the size of its body.
     deliveries: VecDeque<(usize, Value)>,
@@ -55,12 +57,12 @@ impl Inboxes {
         }
         let inbox = inboxes.entry(name.to_owned()).or_default();
         if let Some(secret) = secret {
-            inbox.secret = Some(secret.to_owned());
+            inbox.keep_secret(secret);
             return ApiResponse::json(200, b"{}".to_vec()).with(SECRET_HEADER, secret.to_owned());
         }
         let status = inbox.next_status();
-        let expected = inbox.secret.as_ref().map(|secret| signature(secret, body));
-        let is_signed = expected.is_some() && expected.as_deref() == sent_signature;
+        let mut secrets = inbox.secrets.iter();
+        let is_signed = secrets.any(|secret| sent_signature == Some(&signature(secret, body)));
         let sent: Value = serde_json::from_slice(body).unwrap_or_default();
         inbox.keep(
             body.len(),
@@ -107,7 +109,7 @@ impl Inboxes {
         match inboxes.get(name) {
             None => json!({ "has_secret": false, "deliveries": [], "dropped": 0 }),
             Some(inbox) => json!({
-                "has_secret": inbox.secret.is_some(),
+                "has_secret": !inbox.secrets.is_empty(),
                 "deliveries": inbox.deliveries.iter().map(|(_, one)| one).collect::<Vec<_>>(),
                 "dropped": inbox.dropped,
             }),
@@ -116,6 +118,15 @@ impl Inboxes {
 }
 
 impl Inbox {
+    /// Keeps the secret of another webhook; the oldest one makes room for it.
+    fn keep_secret(&mut self, secret: &str) {
+        self.secrets.retain(|known| known != secret);
+        self.secrets.push_back(secret.to_owned());
+        if self.secrets.len() > SECRETS_MAX {
+            self.secrets.pop_front();
+        }
+    }
+
     /// Keeps a delivery; the oldest ones make room for it.
     fn keep(&mut self, size: usize, delivery: Value) {
         self.deliveries.push_back((size, delivery));
@@ -176,6 +187,24 @@ mod tests {
         assert_eq!(shown["deliveries"][0]["events"][0]["action"], "added");
         assert_eq!(inboxes.json("other")["deliveries"], json!([]));
         assert!(inboxes.set_answer("orders", br#"{"answer": 99}"#).is_err());
+    }
+
+    #[test]
+    fn an_inbox_of_several_webhooks_checks_each_signature_with_the_secrets_of_all() {
+        let inboxes = Inboxes::default();
+        let now = SystemTime::UNIX_EPOCH;
+        for secret in ["first", "second"] {
+            inboxes.receive("orders", Some(secret), None, b"", now);
+        }
+        let body = br#"{"events": []}"#;
+        for secret in ["first", "second", "third"] {
+            let signed = signature(secret, body);
+            inboxes.receive("orders", None, Some(&signed), body, now);
+        }
+        let shown = inboxes.json("orders");
+        let deliveries = shown["deliveries"].as_array().unwrap().iter();
+        let signed: Vec<bool> = deliveries.map(|one| one["is_signed"] == true).collect();
+        assert_eq!(signed, [true, true, false]);
     }
 
     #[test]
