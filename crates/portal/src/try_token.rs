@@ -43,6 +43,15 @@ impl Portal {
     }
 }
 
+/// Returns true if a token is one of those that users try operations with. No form of the console gives a token this lifetime,
+/// so a user's own token is not one of them, whatever its description says.
+fn is_try_token(record: &TokenRecord) -> bool {
+    let end = record.created_at.checked_add(LIFETIME);
+    record.kind == TokenKind::Personal
+        && record.expires_at.is_some_and(|expiry| Some(expiry) == end)
+        && record.description == DESCRIPTION
+}
+
 /// Revokes the tokens that a user tries operations with.
 pub(crate) async fn revoke_try_tokens(
     store: &dyn OAuthStore,
@@ -50,10 +59,28 @@ pub(crate) async fn revoke_try_tokens(
     now: SystemTime,
 ) -> Result<(), PortalError> {
     for record in store.list(user).await? {
-        let is_one = record.kind == TokenKind::Personal && record.description == DESCRIPTION;
-        if is_one && record.revoked_at.is_none() {
+        if is_try_token(&record) && record.revoked_at.is_none() {
             store.revoke(record.id, now).await?;
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use workgraph_auth::SecretDigest;
+
+    #[test]
+    fn a_token_of_the_user_is_no_try_token_whatever_its_description_says() {
+        let created = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        let own = |lifetime: Option<Duration>| TokenRecord {
+            description: DESCRIPTION.to_owned(),
+            expires_at: lifetime.map(|lifetime| created + lifetime),
+            ..TokenRecord::personal(5, SecretDigest([5; 32]), 7, created)
+        };
+        assert!(is_try_token(&own(Some(LIFETIME))));
+        assert!(!is_try_token(&own(None)));
+        assert!(!is_try_token(&own(Some(Duration::from_secs(86_400)))));
+    }
 }

@@ -104,3 +104,91 @@ fn what_the_operator_makes_is_listed_renamed_and_taken_back() {
         (true, "no problems\n".to_owned())
     );
 }
+
+#[test]
+fn the_operator_enters_what_the_console_accepts() {
+    let folder = Folder::new("admin-entries");
+    let server = Server::demo(&folder, &[]);
+    let data = folder.data();
+    let admin = |args: &[&str]| {
+        let all = [&["admin", "--json", "--data", &data][..], args].concat();
+        let (ok, text) = run(&all);
+        match ok {
+            true => Ok(serde_json::from_str::<Value>(&text).unwrap()),
+            false => Err(text),
+        }
+    };
+    let boot = folder.bootstrap();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let email = text(&boot["users"][0]["email"]);
+    let person = text(&boot["users"][0]["gid"]);
+    let workspace = text(&boot["workspaces"][0]["gid"]);
+    let new_account = ["service-account", "create", "--workspace", &workspace];
+    let robot = admin(&[&new_account[..], &["--name", "Robot"]].concat()).unwrap();
+    let robot = text(&robot["gid"]);
+    let hidden = "Ro\u{202e}bot";
+    let new_token = ["token", "create", "--user", &email];
+    let new_app = [
+        "app",
+        "create",
+        "--owner",
+        &email,
+        "--name",
+        "One",
+        "--redirect-uri",
+    ];
+    let twice = [
+        "https://one.example/cb",
+        "--redirect-uri",
+        "https://one.example/cb",
+    ];
+    let app = admin(&[&new_app[..], &twice].concat()).unwrap();
+    assert_eq!(app["redirect_uris"], json!(["https://one.example/cb"]));
+    let urls: Vec<String> = (0..21)
+        .map(|n| format!("https://one.example/{n}"))
+        .collect();
+    let mut too_many = new_app.to_vec();
+    too_many.push(&urls[0]);
+    for url in &urls[1..] {
+        too_many.extend(["--redirect-uri", url]);
+    }
+    for (args, reason) in [
+        (too_many, "at most 20 redirect URLs"),
+        (
+            [&new_account[..], &["--name", hidden]].concat(),
+            "without invisible characters",
+        ),
+        (
+            vec!["service-account", "rename", &robot, "--name", hidden],
+            "without invisible characters",
+        ),
+        (
+            vec!["service-account", "rename", &person, "--name", "Bot"],
+            "no service account",
+        ),
+        (
+            [&new_token[..], &["--description", hidden]].concat(),
+            "without invisible characters",
+        ),
+        (
+            [&new_token[..], &["--scopes", ""]].concat(),
+            "at least one scope",
+        ),
+        (
+            [&new_token[..], &["--expires-days", "0"]].concat(),
+            "at least one day",
+        ),
+        (
+            vec!["token", "create", "--user", &robot],
+            "is a service account",
+        ),
+        (
+            vec!["limits", "app", "123", "search=3"],
+            "no app with this client ID",
+        ),
+    ] {
+        let refused = admin(&args).unwrap_err();
+        assert!(refused.contains(reason), "{args:?}: {refused}");
+    }
+    server.stop();
+}

@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use workgraph_auth::authorization::registered_app::mint_secret;
 use workgraph_auth::{App, AuthStoreError, LoopbackPolicy, RedirectUri, RegisteredScopes};
 
+use super::entry_checks::check_redirects;
 use super::form_fields::FormFields;
 use super::{
     Console, ConsoleContext, ConsoleNotice, ConsoleResponse, ConsoleUser, MANY, WriteContext,
@@ -13,9 +14,6 @@ use super::{
 use crate::pages::{
     AppForm, AppPage, AppRow, AppValues, AppsPage, FormProblem, SecretKind, WorkspaceChoice, paths,
 };
-
-/// Maximum number of redirect URLs of an app.
-const URLS: usize = 20;
 
 /// Parsed values of a form about an app.
 struct AppFormInput {
@@ -170,34 +168,13 @@ impl Console<'_> {
         let mut problems = Vec::new();
         let name = form.line("name", "a name", &mut problems);
         let text = form.one("redirects");
-        let mut redirects: Vec<RedirectUri> = Vec::new();
-        for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-            // A redirect URL that is already registered may stay, even if the setting no longer allows it.
-            let kept = before.and_then(|app| app.redirects.iter().find(|url| url.as_str() == line));
-            match kept
-                .cloned()
-                .map_or_else(|| RedirectUri::register(line, self.loopback), Ok)
-            {
-                Ok(url) if redirects.contains(&url) => {}
-                Ok(url) => redirects.push(url),
-                Err(reason) => {
-                    let line: String = line.chars().take(100).collect();
-                    problems.push(FormProblem::new("redirects", format!("{line}: {reason}")));
-                }
-            }
-        }
-        if redirects.len() > URLS {
-            problems.push(FormProblem::new(
-                "redirects",
-                format!("Enter at most {URLS} redirect URLs."),
-            ));
-        }
-        if redirects.is_empty() && problems.iter().all(|problem| problem.field != "redirects") {
-            problems.push(FormProblem::new(
-                "redirects",
-                "Enter at least one redirect URL.",
-            ));
-        }
+        let registered = before.map_or(&[][..], |app| &app.redirects);
+        let checked = check_redirects(text.lines(), registered, self.loopback);
+        let redirects = checked.unwrap_or_else(|reasons| {
+            let problem = |reason| FormProblem::new("redirects", reason);
+            problems.extend(reasons.into_iter().map(problem));
+            Vec::new()
+        });
         let mut wrong = Vec::new();
         let scopes = form.permissions(&mut wrong);
         problems.append(&mut wrong);

@@ -1,8 +1,8 @@
 //! Accessors for the fields of a form.
 use workgraph_api::SCOPES;
-use workgraph_auth::authorization::registered_app::check_name;
 use workgraph_auth::{Param, ScopeSet};
 
+use super::entry_checks::{check_line, check_scopes};
 use crate::pages::FormProblem;
 
 /// Fields of a form. A missing field counts as empty; of duplicates, the first counts.
@@ -37,11 +37,8 @@ impl<'a> FormFields<'a> {
                 ScopeSet::empty()
             }
             Ok(set) => {
-                if set.iter().next().is_none() && problems.is_empty() {
-                    problems.push(FormProblem::new(
-                        "scopes",
-                        "Choose at least one scope, or full permissions.",
-                    ));
+                if let (Err(reason), true) = (check_scopes(set), problems.is_empty()) {
+                    problems.push(FormProblem::new("scopes", reason));
                 }
                 set
             }
@@ -63,20 +60,10 @@ impl<'a> FormFields<'a> {
         problems: &mut Vec<FormProblem>,
     ) -> String {
         let text = self.one(name);
-        match check_name(text) {
+        match check_line(text, what) {
             Ok(text) => text.to_owned(),
             Err(reason) => {
-                use workgraph_auth::authorization::registered_app::NameError;
-                problems.push(FormProblem::new(
-                    name,
-                    match reason {
-                        NameError::Empty => format!("Enter {what}."),
-                        NameError::Long => format!("Enter {what} of at most 100 characters."),
-                        NameError::Characters => {
-                            format!("Enter {what} without invisible characters.")
-                        }
-                    },
-                ));
+                problems.push(FormProblem::new(name, reason));
                 text.chars().take(200).collect()
             }
         }

@@ -7,6 +7,7 @@ mod account;
 mod apps;
 mod authorized_apps;
 pub(crate) mod console_router;
+mod entry_checks;
 mod form_fields;
 mod requests;
 mod response;
@@ -26,6 +27,7 @@ use workgraph_core::audit::ActorContext;
 pub use crate::csrf::PURPOSE;
 pub use crate::one_time_secrets::OneTimeSecrets;
 pub use crate::ports::{InvitationSummary, UserWorkspace, WorkspaceDirectory};
+pub use entry_checks::{check_line, check_redirects, check_scopes};
 pub(crate) use response::ConsoleNotice;
 pub use response::ConsoleResponse;
 

@@ -81,9 +81,8 @@ impl Console<'_> {
 
     async fn issue(
         &self,
-        membership: &UserWorkspace,
-        account: u64,
-        name: &str,
+        scene: &ConsoleContext<'_>,
+        (membership, account, name): (&UserWorkspace, u64, &str),
         fresh: &WriteContext,
         visitor: &ConsoleUser<'_>,
     ) -> Result<ConsoleResponse, AuthStoreError> {
@@ -91,8 +90,20 @@ impl Console<'_> {
         let mut record =
             TokenRecord::service(fresh.id, digest, account, membership.workspace, fresh.now);
         name.clone_into(&mut record.description);
-        self.store.insert_token(record).await?;
-        Ok(self.show(visitor, SecretKind::Service, name, secret, fresh.now))
+        match self.store.insert_token(record).await {
+            Ok(()) => Ok(self.show(visitor, SecretKind::Service, name, secret, fresh.now)),
+            Err(AuthStoreError::NoAccount) => {
+                let reason = format!(
+                    "{name} is switched off, so it gets no token. The operator of this server can switch it on."
+                );
+                let problem = FormProblem::new("name", reason);
+                let form = ServiceAccountForm::default();
+                let problems = [problem];
+                let page = self.service_page(scene, &form, &problems, fresh.now);
+                Ok(ConsoleResponse::again(page.await?))
+            }
+            Err(other) => Err(other),
+        }
     }
 
     pub(super) async fn create_service(
@@ -128,7 +139,8 @@ impl Console<'_> {
                     .workspaces
                     .create_service(membership.workspace, &name, self.actor);
                 let account = made.await?;
-                self.issue(membership, account, &name, fresh, visitor).await
+                self.issue(scene, (membership, account, &name), fresh, visitor)
+                    .await
             }
             None => {
                 let form = ServiceAccountForm {
@@ -185,7 +197,8 @@ impl Console<'_> {
                     .await?,
             ));
         }
-        self.issue(membership, account, &name, fresh, visitor).await
+        self.issue(scene, (membership, account, &name), fresh, visitor)
+            .await
     }
 
     pub(super) async fn revoke_service_token(

@@ -6,10 +6,11 @@ use crate::admin::answer_values::time_or_null;
 use anyhow::{Context, Error, Result, bail};
 use serde_json::{Value, json};
 use workgraph_api::SCOPES;
-use workgraph_auth::authorization::registered_app::{check_name, mint_secret};
+use workgraph_auth::authorization::registered_app::mint_secret;
 use workgraph_auth::tokens::scope::DEFAULT;
 use workgraph_auth::{App, AuthStoreError, RedirectUri, RegisteredScopes, Secret, SecretDigest};
 use workgraph_core::{Gid, Type};
+use workgraph_portal::console::{check_line, check_redirects, check_scopes};
 
 /// Properties of an app to register.
 pub(crate) struct NewApp<'a> {
@@ -34,15 +35,11 @@ pub(crate) struct ChosenCredentials {
 impl AdminService {
     /// Registers an app. Its secret is shown once.
     pub(crate) async fn create_app(&self, new: &NewApp<'_>) -> Result<(App, Secret)> {
-        let name = check_name(new.name)?;
-        if new.redirects.is_empty() {
-            bail!("an app has at least one redirect URL");
-        }
-        let register =
-            |url: &String| RedirectUri::register(url, self.loopback).with_context(|| url.clone());
-        if new.scopes.set().is_empty() {
-            bail!("an app has full permissions or at least one scope");
-        }
+        let name = check_line(new.name, "a name").map_err(Error::msg)?;
+        let urls = new.redirects.iter().map(String::as_str);
+        let redirects = check_redirects(urls, &[], self.loopback);
+        let redirects = redirects.map_err(|problems| Error::msg(problems.join(" ")))?;
+        check_scopes(new.scopes.set()).map_err(Error::msg)?;
         let (secret, digest) = match &new.chosen.secret {
             Some(secret) => (secret.clone(), SecretDigest::of(secret.expose())),
             None => mint_secret(&random(&*self.entropy)?),
@@ -55,7 +52,7 @@ impl AdminService {
             id: id.get(),
             name: name.to_owned(),
             secret: Some(digest),
-            redirects: new.redirects.iter().map(register).collect::<Result<_>>()?,
+            redirects,
             scopes: new.scopes,
             distribution: new.workspaces.iter().map(|gid| gid.get()).collect(),
             disabled_in: Vec::new(),
@@ -179,7 +176,7 @@ pub(crate) async fn run(service: &AdminService, what: AppCommand) -> Result<Valu
             Ok(apps.iter().map(show_app).collect())
         }
         AppCommand::Rename { client_id, name } => {
-            let name = check_name(&name)?;
+            let name = check_line(&name, "a name").map_err(Error::msg)?;
             let change = |app: &mut App| name.clone_into(&mut app.name);
             Ok(show_app(&service.change_app(&client_id, change).await?))
         }

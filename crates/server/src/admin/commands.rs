@@ -58,9 +58,7 @@ async fn of_service_accounts(service: &AdminService, what: ServiceCommand) -> Re
             Ok(accounts.iter().map(show_title).collect())
         }
         ServiceCommand::Rename { gid, name } => {
-            let account = service.node(Type::User, &gid).await?;
-            service.rename(&account, user::NAME, &name).await?;
-            Ok(show_title(&service.node(Type::User, &gid).await?))
+            Ok(show_title(&service.rename_service(&gid, &name).await?))
         }
     }
 }
@@ -386,7 +384,10 @@ async fn of_limits(service: &AdminService, what: LimitsCommand) -> Result<Value>
     match what {
         LimitsCommand::Show => change(LimitScope::All, Vec::new()).await,
         LimitsCommand::Set { pairs } => change(LimitScope::All, pairs).await,
-        LimitsCommand::App { id, pairs } => change(LimitScope::App(id), pairs).await,
+        LimitsCommand::App { id, pairs } => {
+            let app = service.app(&id.to_string()).await?;
+            change(LimitScope::App(app.id), pairs).await
+        }
         LimitsCommand::Token { id, pairs } => change(LimitScope::Token(id), pairs).await,
         LimitsCommand::State { user } => {
             let user_gid = service.user(&user).await?.gid.get();

@@ -25,6 +25,7 @@ use workgraph_core::rules::membership_roles::MembershipRole;
 use workgraph_core::rules::membership_rules;
 use workgraph_core::storage::{Edge, GraphStoreError, LinkSelector, NodeRef, ReadQuery};
 use workgraph_core::{Gid, Node, Type};
+use workgraph_portal::console::{check_line, check_scopes};
 
 /// User created by a command.
 #[derive(Clone, Copy, Debug)]
@@ -269,13 +270,47 @@ impl AdminService {
         scopes: Option<ScopeSet>,
         lifetime: Option<Duration>,
     ) -> Result<(u64, Secret)> {
+        let description = match description {
+            "" => "",
+            text => check_line(text, "a description").map_err(Error::msg)?,
+        };
+        let scopes = scopes.unwrap_or_else(ScopeSet::full);
+        check_scopes(scopes).map_err(Error::msg)?;
+        if lifetime.is_some_and(|lifetime| lifetime.is_zero()) {
+            bail!("a token is valid for at least one day");
+        }
+        if self.is_service_account(user).await? {
+            bail!("{user}: this is a service account, which has no personal access tokens");
+        }
         let now = self.clock.now();
         let mut record =
             TokenRecord::personal(self.api.confirmed_gid()?.get(), digest, user.get(), now);
         description.clone_into(&mut record.description);
-        record.scopes = scopes.unwrap_or_else(ScopeSet::full);
+        record.scopes = scopes;
         record.expires_at = lifetime.and_then(|l| now.checked_add(l));
         self.insert(record, secret).await
+    }
+
+    /// Returns true if a user is a service account of a workspace.
+    async fn is_service_account(&self, user: Gid) -> Result<bool> {
+        for workspace in self.workspaces().await? {
+            let accounts = self.numbered_nodes(&service_prefix(workspace.gid)).await?;
+            if accounts.contains(&user) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Renames a service account, and returns it.
+    pub(crate) async fn rename_service(&self, gid: &str, name: &str) -> Result<Node> {
+        let account = self.node(Type::User, gid).await?;
+        if !self.is_service_account(account.gid).await? {
+            bail!("{gid}: there is no service account with this gid");
+        }
+        let name = check_line(name, "a name").map_err(Error::msg)?;
+        self.rename(&account, user::NAME, name).await?;
+        self.node(Type::User, gid).await
     }
 
     /// Creates a service account of a workspace: a user without a membership or a password.
@@ -285,7 +320,7 @@ impl AdminService {
         workspace: &Node,
         acting: &ActorContext,
     ) -> Result<Gid> {
-        require_name(name)?;
+        let name = check_line(name, "a name").map_err(Error::msg)?;
         let prefix = service_prefix(workspace.gid);
         let mut number = self.numbered_nodes(&prefix).await?.len();
         let gid = loop {

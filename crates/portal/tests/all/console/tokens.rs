@@ -142,3 +142,19 @@ fn admins_make_service_accounts_in_their_workspaces() {
     html(&desk.post(&ada, SERVICES, "name=x&workspace=8"), 400);
     html(&desk.post(&ada, SERVICES, "name=&workspace=7"), 400);
 }
+
+#[test]
+fn a_service_account_that_is_switched_off_gets_no_token_and_the_page_says_so() {
+    let desk = Desk::new();
+    let ada = desk.browser(ADA);
+    let first = desk.secret(&ada, SERVICES, "name=Nightly export&workspace=7");
+    let found = block_on(desk.store.find_token(&SecretDigest::of(&first)));
+    let account = found.unwrap().unwrap().0.user;
+    block_on(desk.store.set_disabled(account, true, now())).unwrap();
+    let page = html(
+        &desk.post(&ada, &format!("{SERVICES}/7/{account}/tokens"), ""),
+        400,
+    );
+    assert!(page.contains("Nightly export is switched off"), "{page}");
+    assert_eq!(block_on(desk.store.list(account)).unwrap().len(), 1);
+}
