@@ -83,7 +83,12 @@ impl DecisionScene {
     /// Stores what a fixture builds.
     pub(crate) fn given<T>(&mut self, build: impl FnOnce(&mut Fixture) -> T) -> T {
         let built = build(&mut self.fixture);
-        block_on(self.store.commit(self.fixture.take())).unwrap();
+        let stored = block_on(self.store.commit(self.fixture.take()));
+        stored.unwrap_or_else(|error| {
+            panic!(
+                "the fixture can't be stored ({error}): if a decision has changed what it builds on, build it before the decision"
+            )
+        });
         built
     }
 
