@@ -9,6 +9,7 @@ mod examples;
 mod operations;
 mod responses;
 mod schemas;
+mod tags;
 
 use crate::operation::Operation;
 use serde_json::{Map, Value, json};
@@ -30,11 +31,11 @@ pub struct DocumentInfo<'a> {
 #[must_use]
 pub fn document(tables: &[&'static [Operation]], info: DocumentInfo<'_>) -> Value {
     let mut paths: Map<String, Value> = Map::new();
-    let mut tags = BTreeSet::new();
+    let mut names = BTreeSet::new();
     let mut schemas = schemas::Schemas::default();
     let examples = examples::Examples::read();
     for operation in tables.iter().copied().flatten() {
-        tags.insert(operations::tag(operation));
+        names.insert(tags::tag(operation));
         let method = operation.method.name().to_ascii_lowercase();
         let all = std::iter::once(&operation.path).chain(operation.alias_paths);
         for (number, path) in all.enumerate() {
@@ -46,7 +47,7 @@ pub fn document(tables: &[&'static [Operation]], info: DocumentInfo<'_>) -> Valu
             }
         }
     }
-    let tags: Vec<Value> = tags.iter().map(|name| json!({ "name": name })).collect();
+    let tags: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
     let scopes: Map<String, Value> = crate::SCOPES
         .iter()
         .map(|scope| (scope.name.to_owned(), json!(scope.description)))

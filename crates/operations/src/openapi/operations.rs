@@ -1,24 +1,15 @@
 //! The operation objects: parameters, request body, responses and the required rights of a token.
 use super::responses;
 use super::schemas::{Schemas, input_schema, written_fields};
+use super::tags::tag;
 use crate::method::Method;
 use crate::operation::inputs::{InputDef, InputPlace, InputType};
 use crate::operation::{Operation, ResponseKind};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use workgraph_core::model::resources::resource;
 
 /// Largest page, and the default size of a page, for requests with pages.
 const LIMIT_MAX: u16 = 100;
-
-/// Returns the tag of an operation: the records that it is about.
-pub(super) fn tag(operation: &Operation) -> String {
-    let of_path = || operation.path.split('/').nth(1).unwrap_or_default();
-    let word = operation
-        .record()
-        .map_or_else(of_path, |ty| resource(ty).path);
-    capitalised(&word.replace('_', " "))
-}
 
 /// Returns the operation object of a row at one of its paths: the row's own, which comes first, or one for old clients.
 pub(super) fn describe(
