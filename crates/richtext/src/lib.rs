@@ -36,8 +36,8 @@ pub fn normalize(
     normalize_edit(html, flavor, links, "")
 }
 
-/// Checks a rich text that replaces another one, as [`normalize`] does. A client that writes back what it read removes none of
-/// the links that it got as private links. `before` is the other text in its stored form; it may be empty.
+/// Checks a rich text that replaces another one, as [`normalize`] does. A client that writes back what it read removes none
+/// of the links that it got as private links. `before` is the other text in its stored form; it may be empty.
 ///
 /// # Errors
 /// Returns an error if the text breaks a rule; the error names the rule and a form that would be right.

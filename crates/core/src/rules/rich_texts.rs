@@ -40,8 +40,8 @@ pub fn replace_images(
     Ok(true)
 }
 
-/// Writes a text given as plain or rich into both fields. A client that writes back what it read removes none of the links that
-/// it could not see.
+/// Writes a text given as plain or rich into both fields. A client that writes back what it read removes none of the links
+/// that it could not see.
 ///
 /// # Errors
 /// Fails if both are given, or if the contract does not allow the rich text.

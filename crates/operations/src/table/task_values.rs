@@ -263,8 +263,8 @@ impl ValueTarget<'_> {
         )
     }
 
-    /// Returns the stored form of references. Objects that were there before and that the caller does not see stay, since the
-    /// caller could not repeat them.
+    /// Returns the stored form of references. Objects that were there before and that the caller does not see stay, since
+    /// the caller could not repeat them.
     fn with_hidden(&self, given: &[Gid], before: Option<&str>) -> Option<String> {
         let stored = before.into_iter().flat_map(custom_field_values::gids);
         let is_hidden = |gid: &Gid| {

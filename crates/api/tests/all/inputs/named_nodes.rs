@@ -5,8 +5,8 @@ use workgraph_api::request::Method;
 use workgraph_operations::operation::inputs::InputPlace;
 use workgraph_operations::table::all;
 
-/// Parameters that may name what is unknown: webhooks and the audit log may be about what is gone, and a container has tasks of
-/// all assignees.
+/// Parameters that may name what is unknown: webhooks and the audit log may be about what is gone, and a container has tasks
+/// of all assignees.
 const MAY_BE_UNKNOWN: [(&str, &str); 3] = [
     ("getWebhooks", "resource"),
     ("getAuditLogEvents", "actor_gid"),

@@ -141,7 +141,8 @@ impl<'s> Copier<'s> {
             .map(|(_, section, project)| (section, project))
     }
 
-    /// Returns the edges to sections of the original that the copy takes over, each with the section and the project of the copy.
+    /// Returns the edges to sections of the original that the copy takes over, each with the section and the project of the
+    /// copy.
     fn placed(&self, old: &Node) -> impl Iterator<Item = (&Edge, Gid, Gid)> {
         let edges = self.view.links(old.gid, rel::SECTION).iter();
         edges.filter_map(|edge| {

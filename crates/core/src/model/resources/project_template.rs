@@ -45,7 +45,7 @@ pub const REQUESTED_ROLES: TypedField<Opaque> = TypedField::other(
 )
 .default("[]")
 .mentions(MentionRule::Roles)
-.doc("The roles to be filled in a new project: gid and name of each. A role is named after its user, for readers who see the user.");
+.doc("The roles to be filled in a new project: gid and name of each. A role is named after its user if the reader sees it.");
 /// Other data of the template: a [`TemplateData`](crate::jobs::template_snapshot::TemplateData). Not part of the public
 /// record.
 pub const TEMPLATE_DATA: TypedField<Opaque> = TypedField::json("frozen").opt_in();

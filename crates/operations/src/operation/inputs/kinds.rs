@@ -57,27 +57,9 @@ fn read_gid(
     };
     let gid = gid.transpose()?;
     if input.place == InputPlace::Path && declared.place == InputPlace::Body {
-        repeats_path(declared, inputs, gid)?;
+        inputs.require_repeated(declared, gid)?;
     }
     Ok(gid.map(|node| Named { input, node }))
-}
-
-/// Checks that the body, if it has an input that is in the path, names the same node.
-fn repeats_path(
-    input: &InputDef,
-    inputs: &InputReader<'_>,
-    in_path: Option<Gid>,
-) -> Result<(), DomainError> {
-    let value = inputs.body_value(input);
-    let Some(value) = value.filter(|value| value.as_str() != Some("")) else {
-        return Ok(());
-    };
-    let given = validate::reference(input.name, value)?;
-    if Gid::parse(&given) != in_path {
-        let reason = format_args!("Contradicts the path: {}; leave it out", clip(&given));
-        return Err(DomainError::field(input.name, reason));
-    }
-    Ok(())
 }
 
 impl Input<Named<NodeRef>> {

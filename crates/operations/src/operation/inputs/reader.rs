@@ -3,8 +3,10 @@ use super::{Input, InputDef, InputPlace, RawInputs, UploadedFile, parse_user_ref
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::cell::RefCell;
+use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::time::{Date, Time};
+use workgraph_core::model::validate;
 use workgraph_core::storage::NodeRef;
 
 /// Reader of the inputs of one request.
@@ -149,8 +151,8 @@ impl<'a> InputReader<'a> {
         value.filter(|value| !value.is_null())
     }
 
-    /// Checks that the body does not have these fields, which the contract knows, but which the operation does not write. Null
-    /// counts as absent.
+    /// Checks that the body does not have these fields, which the contract knows, but which the operation does not write.
+    /// Null counts as absent.
     ///
     /// # Errors
     /// Fails if the body has one of them.
@@ -177,6 +179,28 @@ impl<'a> InputReader<'a> {
             return Err(DomainError::field(input.name, reason));
         }
         Ok(())
+    }
+
+    /// Checks that the body, if it has an input that is in the path, too, names the same node.
+    ///
+    /// # Errors
+    /// Fails if it names another one.
+    pub(crate) fn require_repeated(
+        &self,
+        input: &InputDef,
+        in_path: Option<Gid>,
+    ) -> Result<(), DomainError> {
+        let value = self.body_value(input);
+        let Some(value) = value.filter(|value| value.as_str() != Some("")) else {
+            return Ok(());
+        };
+        let given = validate::reference(input.name, value)?;
+        if Gid::parse(&given) == in_path {
+            return Ok(());
+        }
+        let given = validate::clip(&given);
+        let reason = format_args!("Contradicts the path: {given}; leave it out");
+        Err(DomainError::field(input.name, reason))
     }
 
     /// Returns the file in the body.
