@@ -149,3 +149,31 @@ fn a_copy_of_a_project_has_its_allocations_if_they_are_included() {
     let both = ["Mel of Orchid 2031-03-03", "Moe of Orchid 2031-03-05"];
     assert_eq!(allocations("allocations"), both);
 }
+
+/// More allocations than one step copies count in the budgets of the copy as in those of the original.
+#[test]
+fn copied_allocations_count_in_budgets() {
+    let world = scene(Kind::Memory);
+    let (meadow, mel) = (world.gid("meadow").to_string(), world.gid("mel"));
+    for hours in 1..=120 {
+        let allocation = json!({"parent": meadow, "assignee": mel, "start_date": "2031-03-03",
+            "end_date": "2031-03-07", "effort": {"type": "hours", "value": hours}});
+        let made = world.post("ada", "/allocations", allocation);
+        assert_eq!(made.status, 201, "{}", made.text);
+    }
+    let copy = json!({"name": "Copy", "include": "allocations", "team": world.gid("open_team")});
+    let job = world.post("ada", &format!("/projects/{meadow}/duplicate"), copy);
+    assert_eq!(job.status, 201, "{}", job.text);
+    world.work();
+    let copy = job.json["data"]["new_project"]["gid"].as_str().unwrap();
+    let planned = |project: &str| {
+        let budget = json!({"parent": project, "budget_type": "time",
+            "estimate": {"source": "capacity_plans"}});
+        let made = world.post("ada", "/budgets", budget);
+        assert_eq!(made.status, 201, "{}", made.text);
+        made.json["data"]["estimate"]["value"].as_f64().unwrap()
+    };
+    let original = planned(&meadow);
+    assert!(original > 0.0);
+    assert!((planned(copy) - original).abs() < 0.001);
+}
