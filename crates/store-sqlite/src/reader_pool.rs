@@ -38,7 +38,7 @@ pub(crate) struct ReaderPool {
     /// Caches of the store.
     pub(crate) caches: StoreCaches,
     /// Store that this one is a copy of, if it was opened as a copy.
-    copied_from: Option<CopiedFrom>,
+    copied_from: Option<CopiedFrom<Self>>,
 }
 
 #[derive(Debug, Default)]
@@ -133,7 +133,7 @@ impl ReaderPool {
         files: StorePaths,
         options: StoreOptions,
         caches: StoreCaches,
-        copied_from: CopiedFrom,
+        copied_from: CopiedFrom<Self>,
     ) -> Self {
         Self {
             copied_from: Some(copied_from),

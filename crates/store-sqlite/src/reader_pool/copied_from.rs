@@ -1,5 +1,4 @@
 //! Source of a copy: a store that nobody writes, which the copy reads until its own first write.
-use super::ReaderPool;
 use crate::open_error::StoreOpenError;
 use parking_lot::Mutex;
 use rusqlite::Connection;
@@ -11,18 +10,18 @@ use workgraph_core::storage::GraphStoreError;
 /// Work that prepares the database of a copy for its first write.
 pub(crate) type Preparation = dyn FnMut(&mut Connection) -> Result<(), StoreOpenError> + Send;
 
-/// Source of a copy. The content of both is the same until the copy is written, so reads of the copy can use the connections
-/// of the source, their prepared statements, and its caches.
-pub(crate) struct CopiedFrom {
-    source: Arc<ReaderPool>,
+/// Source of a copy, with the pool `P` of connections that read in it. The content of both is the same until the copy is
+/// written, so reads of the copy can use the connections of the source, their prepared statements, and its caches.
+pub(crate) struct CopiedFrom<P> {
+    source: Arc<P>,
     /// True once the copy reads in its own database.
     is_left: AtomicBool,
     /// Preparation of the first write. It holds the lock on the folder of the copy afterwards.
     preparation: Mutex<Box<Preparation>>,
 }
 
-impl CopiedFrom {
-    pub(crate) fn new(source: Arc<ReaderPool>, preparation: Box<Preparation>) -> Self {
+impl<P> CopiedFrom<P> {
+    pub(crate) fn new(source: Arc<P>, preparation: Box<Preparation>) -> Self {
         Self {
             source,
             is_left: AtomicBool::new(false),
@@ -31,7 +30,7 @@ impl CopiedFrom {
     }
 
     /// Returns the pool of the source, if the copy was not written yet.
-    pub(crate) fn current(&self) -> Option<&ReaderPool> {
+    pub(crate) fn current(&self) -> Option<&P> {
         (!self.is_left.load(Ordering::Acquire)).then_some(&*self.source)
     }
 
@@ -55,7 +54,7 @@ impl CopiedFrom {
     }
 }
 
-impl fmt::Debug for CopiedFrom {
+impl<P> fmt::Debug for CopiedFrom<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CopiedFrom")
             .field("is_left", &self.is_left)
