@@ -1,14 +1,14 @@
 //! Linked stores: each has what the other had, and nothing that the other writes.
+mod copies;
+
 use super::*;
 use crate::connection_setup::StoreOptions;
 use crate::log_folding::fold_log;
 use rusqlite::{Connection, OpenFlags};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::UNIX_EPOCH;
 use workgraph_auth::conformance::block_on;
-use workgraph_auth::{Account, SecretDigest, Tier, TokenRecord, TokenStore};
+use workgraph_auth::{Account, Tier, TokenStore};
 use workgraph_core::access::Role;
 use workgraph_core::storage::GraphStore;
 use workgraph_testkit::{Fixture, ScratchFolder};
@@ -277,125 +277,4 @@ fn what_a_killed_process_wrote_is_there_and_its_database_is_as_it_was() {
     }
     assert!(written > kills, "{written}");
     assert!(fs::read(from.join("workgraph.db")).unwrap() == before);
-}
-
-/// Returns checks of keys that accept every file and count their calls.
-fn counted(calls: &Arc<AtomicU64>) -> (Box<KeyCheck<'static>>, Box<Reseal<'static>>) {
-    let calls = Arc::clone(calls);
-    let check = move |_| {
-        calls.fetch_add(1, Ordering::Relaxed);
-        Ok(7)
-    };
-    (Box::new(check), Box::new(|_, _| Ok(None)))
-}
-
-/// Opens a copy of a source in a new folder, with a counter of the checks of its keys.
-fn copy_of(source: &SqliteStore) -> (ScratchFolder, SqliteStore, Arc<AtomicU64>) {
-    let (folder, calls) = (ScratchFolder::new("copy-of"), Arc::<AtomicU64>::default());
-    let path = folder.path();
-    let opened = SqliteStore::open_copy(source, path, single(), Vec::new(), counted(&calls));
-    let (store, method) = opened.unwrap();
-    assert_eq!(method, CopyMethod::Linked);
-    (folder, store, calls)
-}
-
-#[test]
-fn a_copy_reads_through_its_source_until_its_first_write_and_then_in_its_own_database() {
-    let (from, fixture) = base();
-    let before = fs::read(from.join("workgraph.db")).unwrap();
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
-    let (folder, written, calls) = copy_of(&source);
-    let (_other, unwritten, _) = copy_of(&source);
-    assert_eq!((count(&written), count(&unwritten)), (1, 1));
-    assert_eq!(written.max_gid(), source.max_gid());
-    assert!(!folder.join("workgraph.db-wal").exists(), "nothing is open");
-    assert_eq!(calls.load(Ordering::Relaxed), 0);
-    for at in 2..4 {
-        add(&written, &mut fixture.clone(), "own");
-        assert_eq!((count(&written), count(&unwritten)), (at, 1));
-        assert_eq!(count(&source), 1);
-        assert_eq!(
-            calls.load(Ordering::Relaxed),
-            1,
-            "only the first write prepares"
-        );
-    }
-    written.close_idle_connections();
-    assert_eq!(count(&written), 3);
-    assert!(matches!(
-        SqliteStore::lock_folder(folder.path()),
-        Err(StoreOpenError::Locked(_))
-    ));
-    drop(written);
-    assert_eq!(count(&open(&folder)), 3);
-    let refused = block_on(source.commit(fixture.clone().take()));
-    assert!(refused.unwrap_err().to_string().contains("closed"));
-    assert!(fs::read(from.join("workgraph.db")).unwrap() == before);
-}
-
-#[test]
-fn a_copy_whose_keys_are_refused_is_not_written_and_still_reads_its_source() {
-    let (from, mut fixture) = base();
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
-    let folder = ScratchFolder::new("refused");
-    let mut refusals = 1;
-    let check: Box<KeyCheck<'static>> = Box::new(move |_| match refusals {
-        0 => Ok(7),
-        _ => {
-            refusals -= 1;
-            Err("other keys".into())
-        }
-    });
-    let keys = (
-        check,
-        Box::new(|_: u64, _: &str| Ok(None)) as Box<Reseal<'static>>,
-    );
-    let opened = SqliteStore::open_copy(&source, folder.path(), single(), Vec::new(), keys);
-    let store = opened.unwrap().0;
-    fixture.workspace("own");
-    let changes = fixture.take();
-    let refused = block_on(store.commit(changes.clone()))
-        .unwrap_err()
-        .to_string();
-    assert!(refused.contains("other keys"), "{refused}");
-    assert_eq!(count(&store), 1);
-    block_on(store.commit(changes)).unwrap();
-    assert_eq!((count(&store), count(&source)), (2, 1));
-}
-
-#[test]
-fn what_a_copy_changes_in_tokens_and_access_is_not_seen_through_the_caches_of_its_source() {
-    let (from, _) = base();
-    let digest = |text: &str| SecretDigest::of(text);
-    let ordinary = SqliteStore::open(from.path(), StoreOptions::default()).unwrap();
-    block_on(ordinary.put_account(Account::new(5, Tier::new(1)), None)).unwrap();
-    let token = TokenRecord::personal(900, digest("stored"), 5, UNIX_EPOCH);
-    block_on(ordinary.insert_token(token)).unwrap();
-    drop(ordinary);
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
-    let stores: Vec<_> = ["first", "second"]
-        .map(|name| {
-            let folder = ScratchFolder::new(name);
-            let (given, stored) = (digest(name), digest("stored"));
-            let alias = vec![TokenAlias { given, stored }];
-            let keys = counted(&Arc::default());
-            let opened = SqliteStore::open_copy(&source, folder.path(), single(), alias, keys);
-            (folder, opened.unwrap().0)
-        })
-        .into();
-    let [(_, first), (_, second)] = &*stores else {
-        panic!("two stores")
-    };
-    let finds = |store: &SqliteStore, text: &str| {
-        let found = block_on(store.find_token(&digest(text))).unwrap();
-        found.is_some_and(|(token, _)| token.revoked_at.is_none())
-    };
-    for _ in 0..2 {
-        assert!(finds(first, "first") && finds(second, "second"));
-        assert!(!finds(first, "second") && !finds(second, "first"));
-    }
-    assert!(block_on(first.revoke(900, UNIX_EPOCH)).unwrap());
-    for _ in 0..2 {
-        assert!(!finds(first, "first") && finds(second, "second"));
-    }
 }
