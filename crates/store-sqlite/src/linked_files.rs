@@ -49,7 +49,7 @@ impl SqliteStore {
         let lock = files.lock()?;
         let first = connection_setup::open_writer(&files, &options)?;
         let caches = StoreCaches::new(&options);
-        let readers = Arc::new(ReaderPool::of_unwritten(files.clone(), options, caches));
+        let readers = Arc::new(ReaderPool::new(files.clone(), options, caches));
         readers.adopt(first)?;
         let inner = SharedStore::without_threads(
             Writer::Closed,

@@ -110,22 +110,22 @@ impl Drop for PooledConnection<'_> {
 
 impl ReaderPool {
     pub(crate) fn new(files: StorePaths, options: StoreOptions, caches: StoreCaches) -> Self {
-        let most = if options.single_connection {
-            1
-        } else {
-            readers_max(&options)
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let most = match options.readers {
+            _ if options.single_connection => 1,
+            0 => cores + 2,
+            readers => readers,
         };
-        Self::with(files, options, caches, most)
-    }
-
-    /// Returns the pool of a store that nobody writes, so it may have several connections.
-    pub(crate) fn of_unwritten(
-        files: StorePaths,
-        options: StoreOptions,
-        caches: StoreCaches,
-    ) -> Self {
-        let most = readers_max(&options);
-        Self::with(files, options, caches, most)
+        Self {
+            files,
+            options,
+            most,
+            state: Mutex::default(),
+            freed: Condvar::new(),
+            committed: Notify::new(),
+            caches,
+            copied_from: None,
+        }
     }
 
     /// Returns the pool of a copy, which reads through the pool of its source until it is first written.
@@ -138,19 +138,6 @@ impl ReaderPool {
         Self {
             copied_from: Some(copied_from),
             ..Self::new(files, options, caches)
-        }
-    }
-
-    fn with(files: StorePaths, options: StoreOptions, caches: StoreCaches, most: usize) -> Self {
-        Self {
-            files,
-            options,
-            most,
-            state: Mutex::default(),
-            freed: Condvar::new(),
-            committed: Notify::new(),
-            caches,
-            copied_from: None,
         }
     }
 
@@ -384,15 +371,6 @@ impl ReaderPool {
             .idle
             .retain_mut(|reader| reader.end_snapshot().is_ok());
         state.open -= before - state.idle.len();
-    }
-}
-
-/// Returns the maximum number of connections of a store with several.
-fn readers_max(options: &StoreOptions) -> usize {
-    let cores = std::thread::available_parallelism().map_or(2, usize::from);
-    match options.readers {
-        0 => cores + 2,
-        readers => readers,
     }
 }
 

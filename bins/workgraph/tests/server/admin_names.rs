@@ -175,10 +175,6 @@ fn the_operator_enters_what_the_console_accepts() {
             "at least one scope",
         ),
         (
-            [&new_token[..], &["--expires-days", "0"]].concat(),
-            "at least one day",
-        ),
-        (
             vec!["token", "create", "--user", &robot],
             "is a service account",
         ),

@@ -276,9 +276,6 @@ impl AdminService {
         };
         let scopes = scopes.unwrap_or_else(ScopeSet::full);
         check_scopes(scopes).map_err(Error::msg)?;
-        if lifetime.is_some_and(|lifetime| lifetime.is_zero()) {
-            bail!("a token is valid for at least one day");
-        }
         if self.is_service_account(user).await? {
             bail!("{user}: this is a service account, which has no personal access tokens");
         }
