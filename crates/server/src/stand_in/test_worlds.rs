@@ -138,18 +138,20 @@ impl TestWorlds {
         let number = self.last.fetch_add(1, Relaxed) + 1;
         let seed = options.seed;
         let seed = seed.unwrap_or_else(|| self.root_world.seed.wrapping_add(number));
-        let source = match &options.content {
+        let mut now = options.now.unwrap_or(self.root_world.began_at);
+        let first = async |name, objects| self.first_state((name, objects), &options, now).await;
+        let initial = match &options.content {
+            WorldContent::Demo => first("demo", FirstObjects::Demo).await?,
+            WorldContent::Empty => first("empty", FirstObjects::Admin).await?,
+            WorldContent::Fixture(fixture) => {
+                first(&fixture.digest, FirstObjects::Fixture(&fixture.fixture)).await?
+            }
             WorldContent::CopyOf(id) => {
                 let source = self.find(id);
-                Some(source.with_context(|| format!("from: there is no world `{id}`"))?)
+                let source = source.with_context(|| format!("from: there is no world `{id}`"))?;
+                now = options.now.unwrap_or_else(|| source.clock.now());
+                self.state_of(&source).await?
             }
-            _ => None,
-        };
-        let now = source.as_ref().map(|source| source.clock.now());
-        let now = options.now.or(now).unwrap_or(self.root_world.began_at);
-        let initial = match source {
-            Some(source) => self.state_of(&source).await?,
-            None => self.first_state(&options, now).await?,
         };
         let plan = WorldPlan {
             number,
@@ -174,20 +176,14 @@ impl TestWorlds {
         self.initial_states.get(key, make).await
     }
 
-    /// Returns the state that a world begins with at a time, if it is not a copy. It does not depend on the seed of the
-    /// server, so the demo is the same in all worlds that begin at the same time.
+    /// Returns the state that a world begins with at a time, given its objects and their name. It does not depend on the seed
+    /// of the server, so the demo is the same in all worlds that begin at the same time.
     async fn first_state(
         &self,
+        (name, objects): (&str, FirstObjects<'_>),
         options: &WorldOptions,
         now: SystemTime,
     ) -> Result<Arc<InitialState>> {
-        let (name, objects) = match &options.content {
-            WorldContent::Demo => ("demo", FirstObjects::Demo),
-            WorldContent::Empty | WorldContent::CopyOf(_) => ("empty", FirstObjects::Admin),
-            WorldContent::Fixture(fixture) => {
-                (&*fixture.digest, FirstObjects::Fixture(&fixture.fixture))
-            }
-        };
         let mut config = self.config.clone();
         options.apply(&mut config)?;
         let admin = config::section(&mut config.clone(), "admin");
