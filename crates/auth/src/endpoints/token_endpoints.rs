@@ -15,7 +15,7 @@ use crate::endpoints::introspection::{Introspection, introspect};
 use crate::json::to_json;
 use crate::oidc::id_token::UserInfo;
 use crate::oidc::signing_keys::Signer;
-use crate::params::{Param, Params, RepeatedParam, decode, number};
+use crate::params::{Param, Params, RepeatedParam};
 use crate::ports::oauth_store::OAuthStore;
 use crate::ports::token_store::AuthStoreError;
 use crate::refusal_reason::AuthRefusal;
@@ -23,7 +23,10 @@ use crate::tokens::scope::ScopeRegistry;
 use crate::tokens::token_record::{Account, TokenRecord};
 use crate::tokens::token_text::{TokenKind, TokenSettings};
 
+mod client_credentials;
 mod token_exchange;
+
+use client_credentials::{ClientCredentials, claim, named_client};
 
 /// Headers of every reply: no reply may be cached.
 pub const HEADERS: [(&str, &str); 3] = [
@@ -204,18 +207,6 @@ fn missing(name: &str, refusal: AuthRefusal) -> TokenError {
     TokenError::InvalidRequest(refusal, format!("The `{name}` parameter is missing."))
 }
 
-/// Returns the client ID in the header or the form of a request.
-fn named_client(form: &EndpointRequest<'_>) -> Option<u64> {
-    let header = match form.authorization {
-        [value] => basic(value).flatten(),
-        _ => None,
-    };
-    match header {
-        Some((user, _)) => number(&user),
-        None => Params(form.pairs).one("client_id").ok()?.and_then(number),
-    }
-}
-
 /// Port through which the endpoints read names and addresses of users.
 #[async_trait]
 pub trait UserDirectory: Send + Sync {
@@ -277,12 +268,6 @@ pub struct Endpoints<'a> {
     pub public_clients: PublicClients,
     /// The current signing key. Without it there are no id_tokens.
     pub signer: Option<&'a dyn Signer>,
-}
-
-/// Unchecked credentials of a client.
-struct ClientCredentials {
-    id: Option<u64>,
-    secret: String,
 }
 
 impl Endpoints<'_> {
@@ -417,17 +402,6 @@ impl Endpoints<'_> {
     }
 }
 
-impl ClientCredentials {
-    /// Checks that the secret is present, if every client has one. Revocation needs this, since its spec calls every
-    /// missing field a bad request.
-    fn complete(self, public_clients: PublicClients) -> Result<Self, TokenError> {
-        if self.secret.is_empty() && public_clients == PublicClients::Refused {
-            return Err(missing("client_secret", AuthRefusal::ClientSecretMissing));
-        }
-        Ok(self)
-    }
-}
-
 fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
     let nul = |text: &String| text.contains('\0');
     if form
@@ -446,57 +420,4 @@ fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
 fn token_parameter(params: Params<'_>) -> Result<&str, TokenError> {
     let text = params.one("token")?;
     text.ok_or_else(|| missing("token", AuthRefusal::TokenParameterMissing))
-}
-
-/// Returns the client's credentials: from the form or from Basic, but not both (RFC 6749 section
-/// 2.3). `None` if there are none.
-fn claim(
-    form: &EndpointRequest<'_>,
-    params: Params<'_>,
-) -> Result<Option<ClientCredentials>, TokenError> {
-    let id = params.one("client_id")?;
-    let secret = params.one("client_secret")?;
-    let basic = match form.authorization {
-        [] => None,
-        [value] => basic(value),
-        _ => {
-            let reason = "The `Authorization` header is given twice.";
-            let refusal = AuthRefusal::AuthorizationHeaderRepeated;
-            return Err(TokenError::InvalidRequest(refusal, reason.to_owned()));
-        }
-    };
-    let Some(header) = basic else {
-        return Ok(id.map(|id| ClientCredentials {
-            id: number(id),
-            secret: secret.unwrap_or_default().to_owned(),
-        }));
-    };
-    let unreadable = TokenError::InvalidClient(AuthRefusal::ClientCredentialsUnreadable);
-    let (user, password) = header.ok_or(unreadable)?;
-    if secret.is_some() || id.is_some_and(|id| id != user) {
-        let reason = "The client authenticates in more than one way.";
-        let refusal = AuthRefusal::ClientAuthenticatesTwice;
-        return Err(TokenError::InvalidRequest(refusal, reason.to_owned()));
-    }
-    Ok(Some(ClientCredentials {
-        id: number(&user),
-        secret: password,
-    }))
-}
-
-/// Returns the two parts of Basic credentials, form-decoded (RFC 6749 section 2.3.1). The outer
-/// `None` means another scheme, the inner one credentials that cannot be read.
-fn basic(header: &str) -> Option<Option<(String, String)>> {
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
-    let (scheme, rest) = header.trim().split_once(' ').unwrap_or((header.trim(), ""));
-    if !scheme.eq_ignore_ascii_case("Basic") {
-        return None;
-    }
-    let read = || {
-        let text = String::from_utf8(STANDARD.decode(rest.trim()).ok()?).ok()?;
-        let (user, password) = text.split_once(':')?;
-        Some((decode(user)?, decode(password)?))
-    };
-    Some(read())
 }

@@ -3,6 +3,7 @@ mod field_values;
 mod links;
 #[cfg(test)]
 mod tests;
+mod tombstones;
 
 pub use crate::model::computed_field::DownloadUrls;
 pub use crate::model::node_head::head;
@@ -280,24 +281,6 @@ impl<'a> Projector<'a> {
         });
         for step in &plan.steps {
             self.field(node, &mut body, step, &mut first);
-        }
-        self.byte(b'}');
-    }
-
-    /// Writes the fields of a deleted node that its head has: nothing else about it is known.
-    fn tombstone(&mut self, node: &Node, plan: &Plan) {
-        self.byte(b'{');
-        let mut first = true;
-        for step in &plan.steps {
-            let mut head = BodyReader::new(&node.head);
-            let is_known = match step.def.source {
-                FieldSource::Gid | FieldSource::TypeName => true,
-                FieldSource::Stored(key) => head.find(key).is_some(),
-                _ => false,
-            };
-            if is_known {
-                self.field(node, &mut BodyReader::new(&node.head), step, &mut first);
-            }
         }
         self.byte(b'}');
     }

@@ -1,5 +1,5 @@
-//! What copies take over of followers, allocations and custom field values: people who have left, and objects that the
-//! caller does not see, stay behind.
+//! Followers, allocations and custom field values of copies. People who have left, and objects that the caller does not see,
+//! stay behind.
 use crate::hidden::scene;
 use crate::world::{Kind, World};
 use serde_json::{Value, json};

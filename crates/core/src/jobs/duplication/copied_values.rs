@@ -1,5 +1,5 @@
-//! What a copy takes over of its original's followers and custom field values, as of now: people who have left the
-//! workspace, and objects that the requester does not see, stay behind.
+//! Followers and custom field values of a copy. People who have left the workspace, and objects that the requester does not
+//! see, stay behind.
 use super::copier::Copier;
 use crate::access::Level;
 use crate::model::custom_field_values::{gid_list, linked, stored_values};
