@@ -3,14 +3,12 @@
 //! Each is a function of a decoded form over the store, the current time and fresh random bytes. The
 //! caller handles HTTP around it: POST only, `application/x-www-form-urlencoded` only, nothing in
 //! the query.
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
 use serde::Serialize;
 
 use crate::authorization::authorization_policy::PublicClients;
-use crate::authorization::registered_app::{App, authenticate};
 use crate::endpoints::introspection::{Introspection, introspect};
 use crate::json::to_json;
 use crate::oidc::id_token::UserInfo;
@@ -25,8 +23,6 @@ use crate::tokens::token_text::{TokenKind, TokenSettings};
 
 mod client_credentials;
 mod token_exchange;
-
-use client_credentials::{ClientCredentials, claim, named_client};
 
 /// Headers of every reply: no reply may be cached.
 pub const HEADERS: [(&str, &str); 3] = [
@@ -195,7 +191,7 @@ fn finish(
             let challenge = reply.status == 401 && !form.authorization.is_empty();
             Ok(EndpointReply {
                 challenge,
-                client: named_client(form),
+                client: form.named_client(),
                 ..reply
             })
         }
@@ -316,7 +312,7 @@ impl Endpoints<'_> {
     ) -> Result<EndpointReply, EndpointStop> {
         let params = params(form)?;
         let text = token_parameter(params)?;
-        let claim = claim(form, params)?;
+        let claim = form.claim(params)?;
         let claim = claim.ok_or_else(|| missing("client_id", AuthRefusal::ClientIdMissing))?;
         let app = self.client(claim.complete(self.public_clients)?).await?;
         let done = || EndpointReply::ok("{}".to_owned());
@@ -371,34 +367,6 @@ impl Endpoints<'_> {
         };
         let found = self.store.find_token(&digest).await;
         found.map_err(EndpointStop::ServerError)
-    }
-
-    /// Returns the app if its credentials are correct. Takes one look-up by id, then one
-    /// comparison.
-    async fn client(&self, claim: ClientCredentials) -> Result<Arc<App>, EndpointStop> {
-        let found = match claim.id {
-            Some(id) => self
-                .store
-                .app(id)
-                .await
-                .map_err(EndpointStop::ServerError)?,
-            None => None,
-        };
-        let is_public = |app: &App| {
-            self.public_clients.include(app) && claim.secret.is_empty() && app.disabled_at.is_none()
-        };
-        let proved = authenticate(found.as_deref(), &claim.secret).is_some()
-            || found.as_deref().is_some_and(is_public);
-        let refusal = match &found {
-            None if claim.id.is_none() => AuthRefusal::ClientIdMalformed,
-            None => AuthRefusal::ClientUnknown,
-            Some(app) if app.secret.is_none() => AuthRefusal::ClientWithoutSecret,
-            Some(_) if claim.secret.is_empty() => AuthRefusal::ClientSecretMissing,
-            Some(app) if app.disabled_at.is_some() => AuthRefusal::ClientDisabled,
-            Some(_) => AuthRefusal::ClientSecretWrong,
-        };
-        let found = found.filter(|_| proved);
-        Ok(found.ok_or(TokenError::InvalidClient(refusal))?)
     }
 }
 

@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime};
 use serde::Serialize;
 
 use super::{
-    EndpointReply, EndpointRequest, EndpointStop, Endpoints, NewTokenMaterial, TokenError, claim,
-    missing, params,
+    EndpointReply, EndpointRequest, EndpointStop, Endpoints, NewTokenMaterial, TokenError, missing,
+    params,
 };
 use crate::authorization::authorization_code::{AuthorizationCode, CodeCheck};
 use crate::authorization::authorization_request::is_openid;
@@ -49,7 +49,7 @@ impl Endpoints<'_> {
         };
         // The client authenticates before any code or token of the request is looked up.
         let nobody = TokenError::InvalidClient(AuthRefusal::ClientIdMissing);
-        let claim = claim(form, params)?.ok_or(nobody)?;
+        let claim = form.claim(params)?.ok_or(nobody)?;
         let app = self.client(claim).await?;
         if by_code {
             self.redeem(params, &app, fresh, now).await
