@@ -1,6 +1,6 @@
 //! The portal: its dependencies, and the handling of a request.
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use workgraph_api::request_inspector::{RequestOwner, RequestRecord};
@@ -110,8 +110,8 @@ pub struct Portal {
     pub(crate) settings: PortalSettings,
     pub(crate) throttle: Throttle,
     pub(crate) one_time_secrets: OneTimeSecrets,
-    /// Discovery document at the address from the settings.
-    pub(crate) discovery_document: String,
+    /// Discovery document at the address from the settings, once it was requested.
+    discovery_document: OnceLock<String>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     /// Path of the issuer.
@@ -138,13 +138,10 @@ impl Portal {
     /// Returns a portal with its dependencies.
     #[must_use]
     pub fn new(parts: PortalDependencies) -> Self {
-        let PortalSettings {
-            base_url, auth_url, ..
-        } = &parts.settings;
-        let policy = parts.settings.policy(base_url);
+        let base_url = &parts.settings.base_url;
         let start = origin(base_url).len();
         Self {
-            discovery_document: discovery::document(&policy, auth_url),
+            discovery_document: OnceLock::new(),
             issuer: base_url.get(start..).unwrap_or_default().to_owned(),
             throttle: Throttle::new(),
             one_time_secrets: OneTimeSecrets::default(),
@@ -309,6 +306,16 @@ impl Portal {
         let gid = self.api.confirmed_gid();
         gid.map(|gid| gid.get())
             .map_err(|ended| PortalError(ended.to_string()))
+    }
+
+    /// Returns the discovery document at the address from the settings.
+    pub(crate) fn discovery_document(&self) -> &str {
+        self.discovery_document.get_or_init(|| {
+            let PortalSettings {
+                base_url, auth_url, ..
+            } = &self.settings;
+            discovery::document(&self.settings.policy(base_url), auth_url)
+        })
     }
 
     pub(crate) async fn signing_keys(&self) -> Result<Arc<SigningKeyRing>, PortalError> {

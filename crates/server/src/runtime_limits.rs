@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use workgraph_api::Api;
 use workgraph_api::limits::limit_overrides::{LimitOverride, LimitOverrides};
@@ -198,10 +199,10 @@ impl RuntimeLimitsState {
     }
 
     /// Returns the configuration with the changes.
-    fn changed_config(&self) -> Result<Config> {
-        let mut config = self.config.clone();
+    fn changed_config(&self) -> Result<Cow<'_, Config>> {
+        let mut config = Cow::Borrowed(&self.config);
         for (name, value) in &self.changed.settings {
-            config::set(&mut config, &format!("limits.{name}"), value)?;
+            config::set(config.to_mut(), &format!("limits.{name}"), value)?;
         }
         Ok(config)
     }
@@ -226,7 +227,7 @@ impl RuntimeLimitsState {
                 json!({"token": id, "own": pairs(self.changed.tokens.get(&id))})
             }
             LimitScope::All => json!({
-                "settings": config::section(&mut self.changed_config()?, "limits"),
+                "settings": config::section(self.changed_config()?.to_mut(), "limits"),
                 "changed": self.changed.settings,
                 "apps": self.changed.apps,
                 "tokens": self.changed.tokens,

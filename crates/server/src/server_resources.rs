@@ -101,17 +101,18 @@ impl ServerResources {
             (shared.storage, shared.values, shared.keys, Some(node))
         };
         let sources = WorldSources { clock, entropy };
-        let mut opened = Self::over(config, opening, sources, (storage, values, keys));
+        let first_passwords = FirstPasswords::of(BootstrapFile::of(config), opening.demo);
+        let mut opened = Self::over(sources, (storage, values, keys), first_passwords);
         opened.node = node;
+        opened.accepted = opening.accepted;
         Ok(opened)
     }
 
     /// Returns the resources over an open store, given its private values and keys.
     pub(crate) fn over(
-        config: &Config,
-        opening: Opening,
         WorldSources { clock, entropy }: WorldSources,
         (storage, values, keys): (Storage, PrivateValues, KeyRing),
+        first_passwords: FirstPasswords,
     ) -> Self {
         Self {
             storage: Arc::new(storage),
@@ -120,8 +121,8 @@ impl ServerResources {
             node: None,
             clock,
             entropy,
-            first_passwords: Arc::new(FirstPasswords::of(BootstrapFile::of(config), opening.demo)),
-            accepted: opening.accepted,
+            first_passwords: Arc::new(first_passwords),
+            accepted: AcceptedLosses::default(),
         }
     }
 
@@ -182,9 +183,9 @@ impl ServerResources {
     ///
     /// # Errors
     /// Fails if the id can't be read or created.
-    pub(crate) async fn bucket_owner(&self, config: &Config) -> Result<String> {
-        if self.node.is_none() {
-            return owner_id(config.folder(), &*self.entropy);
+    pub(crate) async fn bucket_owner(&self) -> Result<String> {
+        if let PrivateValues::Folder(folder) = &self.values {
+            return owner_id(folder, &*self.entropy);
         }
         if let Some(owner) = self.values.read(OWNER).await? {
             return Ok(owner.text);

@@ -96,10 +96,15 @@ impl StorePaths {
                 folder: parent.to_owned(),
             }
         } else {
-            Self {
-                database: path.join("workgraph.db"),
-                folder: path.to_owned(),
-            }
+            Self::in_folder(path)
+        }
+    }
+
+    /// Returns the paths for a folder.
+    pub(crate) fn in_folder(path: &Path) -> Self {
+        Self {
+            database: path.join("workgraph.db"),
+            folder: path.to_owned(),
         }
     }
 

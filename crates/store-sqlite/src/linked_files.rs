@@ -8,7 +8,7 @@ use crate::connection_setup::{self, StoreOptions, StorePaths};
 use crate::log_folding::{COPIED_LOG_MAX, fold_log};
 use crate::open_error::{StoreOpenError, failed};
 use crate::reader_pool::ReaderPool;
-use crate::reader_pool::copied_from::CopiedFrom;
+use crate::reader_pool::copied_from::{CopiedFrom, Preparation};
 use crate::secret_resealing::{KeyCheck, SealingKeys, reseal_with};
 use crate::sqlite_store::{SharedStore, SqliteStore};
 use crate::statements::Sql;
@@ -33,14 +33,15 @@ pub enum CopyMethod {
 }
 
 impl SqliteStore {
-    /// Opens a closed store as the source of copies. It is never written again, also not by its copies.
+    /// Opens a closed store as the source of copies. It is never written again, also not by its copies. Returns the method by
+    /// which the file system copies its database into a folder beside its own.
     ///
     /// # Errors
-    /// Fails as [`open`](Self::open) does.
+    /// Fails as [`open`](Self::open) does, and if the database can't be copied.
     pub fn open_source(
         path: impl AsRef<Path>,
         options: StoreOptions,
-    ) -> Result<Self, StoreOpenError> {
+    ) -> Result<(Self, CopyMethod), StoreOpenError> {
         let options = StoreOptions {
             single_connection: true,
             ..options
@@ -48,6 +49,8 @@ impl SqliteStore {
         let files = StorePaths::at(path.as_ref());
         let lock = files.lock()?;
         let first = connection_setup::open_writer(&files, &options)?;
+        let method =
+            copy_method(&files).map_err(|e| StoreOpenError::Io(files.database.clone(), e))?;
         let caches = StoreCaches::new(&options);
         let readers = Arc::new(ReaderPool::new(files.clone(), options, caches));
         readers.adopt(first)?;
@@ -58,46 +61,54 @@ impl SqliteStore {
             Vec::new(),
             Some(lock),
         );
-        Ok(Self::over(Arc::new(inner)))
+        Ok((Self::over(Arc::new(inner)), method))
     }
 
-    /// Copies a source into a folder without a database, and opens the copy, which has a single connection. Until its first
-    /// write, the copy reads through the connections and caches of the source; before the first write, `check` and `reseal`
-    /// are called as in [`open_sealed`](Self::open_sealed).
+    /// Opens a copy of a source in a folder, with a single connection. Until its first write, the copy has no files, and reads
+    /// through the connections and caches of the source. The first write makes the folder and copies the database into it;
+    /// before it, `check` and `reseal` are called as in [`open_sealed`](Self::open_sealed). It fails if the folder has a
+    /// database, or a file can't be read or written; the next write then tries again.
     ///
     /// # Errors
-    /// Fails if the folder has a database, or a file can't be read or written.
+    /// Fails if the source can't be read.
     pub fn open_copy(
         source: &Self,
-        path: impl AsRef<Path>,
+        folder: impl AsRef<Path>,
         options: StoreOptions,
         token_aliases: Vec<TokenAlias>,
         (mut check, mut reseal): (Box<KeyCheck<'static>>, Box<Reseal<'static>>),
-    ) -> Result<(Self, CopyMethod), StoreOpenError> {
+    ) -> Result<Self, StoreOpenError> {
         let options = StoreOptions {
             single_connection: true,
             ..options
         };
-        let files = StorePaths::at(path.as_ref());
-        let linked = link(&source.files, &files);
-        let method = linked.map_err(|error| StoreOpenError::Io(files.database.clone(), error))?;
+        let files = StorePaths::in_folder(folder.as_ref());
         let last = source.readers.read(|tx| {
             let last = tx.one(Sql::LastCommitTime, [], |row| row.get(0));
             last.map_err(failed)
         });
         let last = last.map_err(StoreOpenError::Source)?.unwrap_or(0);
-        let (copy, mut lock) = (files.clone(), None);
-        let prepare = move |conn: &mut Connection| {
+        let (from, to, mut lock) = (source.files.clone(), files.clone(), None);
+        let copy = move || {
             if lock.is_none() {
-                lock = Some(copy.lock()?);
+                let taken = to.lock()?;
+                link(&from, &to).map_err(|e| StoreOpenError::Io(to.database.clone(), e))?;
+                lock = Some(taken);
             }
+            Ok(())
+        };
+        let reseal = move |conn: &mut Connection| {
             let keys = SealingKeys {
                 check: Some(&mut *check),
                 reseal: &mut *reseal,
             };
             reseal_with(conn, keys)
         };
-        let copied_from = CopiedFrom::new(Arc::clone(&source.readers), Box::new(prepare));
+        let preparation = Preparation {
+            copy: Box::new(copy),
+            reseal: Box::new(reseal),
+        };
+        let copied_from = CopiedFrom::new(Arc::clone(&source.readers), preparation);
         let caches = StoreCaches::new(&options);
         let readers = ReaderPool::of_copy(files.clone(), options, caches, copied_from);
         let readers = Arc::new(readers);
@@ -105,7 +116,7 @@ impl SqliteStore {
         let writer = Writer::single(&files, Arc::clone(&readers), clock);
         let inner =
             SharedStore::without_threads(writer, readers, (files, options), token_aliases, None);
-        Ok((Self::over(Arc::new(inner)), method))
+        Ok(Self::over(Arc::new(inner)))
     }
 
     /// Copies the current state of this store into another folder: by a hard link if the store has
@@ -120,6 +131,8 @@ impl SqliteStore {
             self.backup(&to.database)?;
             return Ok(CopyMethod::Copied);
         }
+        // A copy without files of its own gets them.
+        self.readers.leave_source()?;
         // Folding the log once costs less than folding it in every copy.
         fold_log(&self.readers, &self.files, COPIED_LOG_MAX)?;
         let linked = self.readers.alone(|_| link(&self.files, &to))?;
@@ -164,13 +177,49 @@ fn link(from: &StorePaths, to: &StorePaths) -> io::Result<CopyMethod> {
         let exists = format!("{} exists already", existing.display());
         return Err(io::Error::new(ErrorKind::AlreadyExists, exists));
     }
+    let copied = copy_log(from, to).and_then(|()| link_or_copy(&from.database, &to.database));
+    if copied
+        .as_ref()
+        .is_err_and(|error| error.kind() != ErrorKind::AlreadyExists)
+    {
+        remove_partial(to);
+    }
+    copied
+}
+
+fn copy_log(from: &StorePaths, to: &StorePaths) -> io::Result<()> {
     if from.wal_bytes() > 0 {
         fs::copy(from.log(), to.log())?;
     }
-    match fs::hard_link(&from.database, &to.database) {
+    Ok(())
+}
+
+/// Removes what a copy that failed has left.
+fn remove_partial(files: &StorePaths) {
+    for file in [files.log(), files.database.clone()] {
+        if let Err(error) = fs::remove_file(&file)
+            && error.kind() != ErrorKind::NotFound
+        {
+            let file = file.display().to_string();
+            tracing::error!(%error, file, "a part of a copy could not be removed");
+        }
+    }
+}
+
+/// Returns the method by which a database is copied into a folder on its file system.
+fn copy_method(files: &StorePaths) -> io::Result<CopyMethod> {
+    let probe = files.database.with_extension("link");
+    let method = link_or_copy(&files.database, &probe)?;
+    fs::remove_file(probe)?;
+    Ok(method)
+}
+
+/// Links a file, or copies it if the file system makes no link.
+fn link_or_copy(from: &Path, to: &Path) -> io::Result<CopyMethod> {
+    match fs::hard_link(from, to) {
         Ok(()) => Ok(CopyMethod::Linked),
         Err(error) if makes_no_link(error.kind()) => {
-            fs::copy(&from.database, &to.database)?;
+            fs::copy(from, to)?;
             Ok(CopyMethod::Copied)
         }
         Err(error) => Err(error),

@@ -8,7 +8,7 @@ use self::copied_from::CopiedFrom;
 use crate::cache::{HotCache, OpenSnapshot, StoreCaches};
 use crate::connection_setup;
 use crate::connection_setup::{StoreOptions, StorePaths};
-use crate::open_error::failed;
+use crate::open_error::{StoreOpenError, failed};
 use crate::read_watchdog::ReadWatchdog;
 use crate::statements::Sql;
 use crate::transaction::SqliteTransaction;
@@ -110,10 +110,9 @@ impl Drop for PooledConnection<'_> {
 
 impl ReaderPool {
     pub(crate) fn new(files: StorePaths, options: StoreOptions, caches: StoreCaches) -> Self {
-        let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let most = match options.readers {
             _ if options.single_connection => 1,
-            0 => cores + 2,
+            0 => thread::available_parallelism().map_or(2, usize::from) + 2,
             readers => readers,
         };
         Self {
@@ -159,14 +158,15 @@ impl ReaderPool {
     /// Prepares the first write of a copy; does nothing for other stores. From then on, reads use the copy's own database.
     ///
     /// # Errors
-    /// Fails if the database of the copy can't be opened or prepared; the next write then tries again.
+    /// Fails if the database of the copy can't be made, opened or prepared; the next write then tries again.
     pub(crate) fn leave_source(&self) -> Result<(), GraphStoreError> {
         let Some(copied_from) = &self.copied_from else {
             return Ok(());
         };
-        copied_from.leave(|prepare| {
-            let prepared = self.alone(prepare)?;
-            prepared.map_err(|e| GraphStoreError::Failed(e.to_string()))
+        let failed = |error: StoreOpenError| GraphStoreError::Failed(error.to_string());
+        copied_from.leave(|preparation| {
+            (preparation.copy)().map_err(failed)?;
+            self.alone(&mut *preparation.reseal)?.map_err(failed)
         })
     }
 

@@ -16,7 +16,7 @@ impl Portal {
     /// request was sent to, as Discovery, section 4.3, requires.
     pub(crate) fn discovery(&self, request: &PortalRequest) -> ApiResponse {
         let text = match &request.base_url {
-            None => self.discovery_document.clone(),
+            None => self.discovery_document().to_owned(),
             Some(issuer) => document(&self.settings.policy(issuer), self.auth_url(request)),
         };
         json(200, text).with("Cache-Control", "public, max-age=3600")

@@ -1,10 +1,14 @@
 //! Private values of a store: keys and settings that all its nodes share.
 //!
 //! If the process has the store to itself, they are files in the data folder. Nodes that share a database keep them in it,
-//! sealed with the keys of `keys.json`, which each node has in its own data folder.
+//! sealed with the keys of `keys.json`, which each node has in its own data folder. The worlds of a stand-in, which end with
+//! the process, keep them in memory.
 use crate::adapters::data_dir::write_private;
 use crate::adapters::system_clock::random;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use workgraph_api::Entropy;
@@ -26,6 +30,39 @@ pub(crate) enum PrivateValues {
     Folder(PathBuf),
     /// Rows of a database.
     Shared(SharedValues),
+    /// Values in memory.
+    Memory(Arc<MemoryValues>),
+}
+
+/// Texts of all values of a store, by their names.
+pub(crate) type ValueTexts = Arc<BTreeMap<&'static str, String>>;
+
+/// Names of the values: the key that signs checkpoints of the audit log, the id that claims a bucket, limits that were changed
+/// while a server ran, and the keys that sign id_tokens.
+pub(crate) const NAMES: [&str; 4] = ["audit-key", "bucket-owner", "limits", "signing-keys"];
+
+/// Values in memory.
+#[derive(Debug)]
+pub(crate) struct MemoryValues(Mutex<(ValueTexts, u64)>);
+
+impl MemoryValues {
+    /// Returns values that begin with these.
+    pub(crate) fn new(texts: ValueTexts) -> Self {
+        Self(Mutex::new((texts, 0)))
+    }
+
+    fn read(&self, name: &str) -> Option<String> {
+        self.0.lock().0.get(name).cloned()
+    }
+
+    fn replace(&self, name: &str, text: &str) -> Result<()> {
+        let name = NAMES.into_iter().find(|known| *known == name);
+        let name = name.context("there is no such value")?;
+        let mut state = self.0.lock();
+        Arc::make_mut(&mut state.0).insert(name, text.to_owned());
+        state.1 += 1;
+        Ok(())
+    }
 }
 
 /// Values in a database that nodes share.
@@ -47,6 +84,7 @@ impl PrivateValues {
         match self {
             Self::Folder(folder) => folder.join(file_name(name)).display().to_string(),
             Self::Shared(_) => format!("the value {name} in the database"),
+            Self::Memory(_) => format!("the value {name} of the world"),
         }
     }
 
@@ -63,7 +101,7 @@ impl PrivateValues {
                         version: None,
                         text,
                     })),
-                    Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+                    Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
                     Err(e) => Err(e.into()),
                 },
                 Self::Shared(shared) => {
@@ -75,6 +113,10 @@ impl PrivateValues {
                         text: open_value(&shared.keys, name, &found.content)?,
                     }))
                 }
+                Self::Memory(values) => Ok(values.read(name).map(|text| PrivateValue {
+                    version: None,
+                    text,
+                })),
             }
         };
         let read: Result<_> = read.await;
@@ -102,6 +144,44 @@ impl PrivateValues {
                 let replaced = shared_values::replace(&shared.database, name, version, sealed);
                 replaced.await.with_context(|| self.describe(name))
             }
+            Self::Memory(values) => {
+                let replaced = values.replace(name, text);
+                replaced.with_context(|| self.describe(name))?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Returns the texts of all values.
+    ///
+    /// # Errors
+    /// Fails if a value can't be read.
+    pub(crate) async fn texts(&self) -> Result<ValueTexts> {
+        if let Self::Memory(values) = self {
+            return Ok(Arc::clone(&values.0.lock().0));
+        }
+        let mut texts = BTreeMap::new();
+        for name in NAMES {
+            let value = self.read(name).await?;
+            texts.extend(value.map(|value| (name, value.text)));
+        }
+        Ok(Arc::new(texts))
+    }
+
+    /// Returns a text that differs between any two states of the values.
+    ///
+    /// # Errors
+    /// Fails if the folder can't be read, or other nodes share the values.
+    pub(crate) fn state_version(&self) -> Result<String> {
+        match self {
+            // Each value is replaced by a new file, which changes the folder.
+            Self::Folder(folder) => {
+                let named = || folder.display().to_string();
+                let changed = std::fs::metadata(folder).with_context(named)?.modified()?;
+                Ok(format!("{changed:?}"))
+            }
+            Self::Memory(values) => Ok(values.0.lock().1.to_string()),
+            Self::Shared(_) => bail!("other nodes change the values"),
         }
     }
 }
@@ -139,4 +219,34 @@ pub(crate) fn open_value(keys: &KeyRing, name: &str, sealed: &str) -> Result<Str
 /// Returns the owner that a sealed value is bound to.
 fn owner(name: &str) -> String {
     format!("shared value {name}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn text(values: &PrivateValues, name: &str) -> Option<String> {
+        let value = values.read(name).await.unwrap();
+        value.map(|value| value.text)
+    }
+
+    #[tokio::test]
+    async fn values_in_memory_are_copied_from_a_folder_and_each_copy_changes_alone() {
+        let folder = workgraph_testkit::ScratchFolder::new("private-values");
+        let files = PrivateValues::Folder(folder.path().to_owned());
+        assert!(files.replace("limits", None, "{}").await.unwrap());
+        let copy = |texts| PrivateValues::Memory(Arc::new(MemoryValues::new(texts)));
+        let first = copy(files.texts().await.unwrap());
+        let second = copy(first.texts().await.unwrap());
+        let before = first.state_version().unwrap();
+        assert_eq!(before, second.state_version().unwrap());
+        assert!(first.replace("limits", None, "own").await.unwrap());
+        assert_ne!(before, first.state_version().unwrap());
+        assert_eq!(text(&first, "limits").await.as_deref(), Some("own"));
+        for other in [&files, &second] {
+            assert_eq!(text(other, "limits").await.as_deref(), Some("{}"));
+            assert_eq!(text(other, "audit-key").await, None);
+        }
+        assert!(first.replace("unknown", None, "").await.is_err());
+    }
 }

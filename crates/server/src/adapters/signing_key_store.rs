@@ -11,8 +11,9 @@ use rand_chacha::rand_core::SeedableRng;
 use rsa::pkcs8::EncodePrivateKey;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use workgraph_api::{Clock, Entropy};
 use workgraph_auth::{AuthStoreError, Rs256, Signer, SigningKeyRing};
 use workgraph_portal::SigningKeys;
@@ -51,11 +52,15 @@ pub(crate) struct SigningKeyStore {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     known: watch::Sender<SigningKeyState>,
+    /// True once [`refresh`](Self::refresh) was called.
+    is_refreshed: AtomicBool,
+    /// Renewal by the first request, if nobody has called [`refresh`](Self::refresh) before.
+    first_renewal: OnceCell<()>,
 }
 
 impl SigningKeyStore {
-    /// Returns the keys among the private values of a store. None are read or created before
-    /// [`SigningKeyStore::refresh`].
+    /// Returns the keys among the private values of a store. They are read or created by
+    /// [`refresh`](Self::refresh), or when they are first requested.
     pub(crate) fn new(
         values: PrivateValues,
         lifetime: Duration,
@@ -68,32 +73,37 @@ impl SigningKeyStore {
             clock,
             entropy,
             known: watch::Sender::new(None),
+            is_refreshed: AtomicBool::new(false),
+            first_renewal: OnceCell::new(),
         })
     }
 
     /// Reads the keys, creates one if there is none or the newest is old, and drops those that are no longer published. Takes
     /// up to a second in the background. Call it about every hour.
     pub(crate) fn refresh(self: &Arc<Self>) {
+        self.is_refreshed.store(true, Ordering::Relaxed);
         let this = Arc::clone(self);
-        tokio::spawn(async move {
-            let known = this.ring_of_today().await;
-            if known.is_err()
-                && matches!(&*this.known.borrow(), Some(Ok(_)))
-                && this.values.are_shared()
-            {
-                // The database does not answer now; the previous keys remain valid.
-                tracing::warn!("the keys that sign id_tokens could not be read again");
-                return;
-            }
-            if let Err(error) = &known {
-                tracing::error!(
-                    reason = format!("{error:#}"),
-                    "there are no keys to sign id_tokens with"
-                );
-            }
-            let known = known.map(Arc::new).map_err(Arc::new);
-            this.known.send_replace(Some(known));
-        });
+        tokio::spawn(async move { this.renew().await });
+    }
+
+    async fn renew(&self) {
+        let known = self.ring_of_today().await;
+        if known.is_err()
+            && matches!(&*self.known.borrow(), Some(Ok(_)))
+            && self.values.are_shared()
+        {
+            // The database does not answer now; the previous keys remain valid.
+            tracing::warn!("the keys that sign id_tokens could not be read again");
+            return;
+        }
+        if let Err(error) = &known {
+            tracing::error!(
+                reason = format!("{error:#}"),
+                "there are no keys to sign id_tokens with"
+            );
+        }
+        let known = known.map(Arc::new).map_err(Arc::new);
+        self.known.send_replace(Some(known));
     }
 
     async fn ring_of_today(&self) -> Result<SigningKeyRing> {
@@ -219,6 +229,9 @@ fn make(now: SystemTime, entropy: &dyn Entropy) -> Result<SigningKeyPair> {
 impl SigningKeys for SigningKeyStore {
     async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError> {
         let mut known = self.known.subscribe();
+        if !self.is_refreshed.load(Ordering::Relaxed) {
+            self.first_renewal.get_or_init(|| self.renew()).await;
+        }
         // `self` owns the sender, so the channel stays open.
         let known = known.wait_for(Option::is_some).await;
         let found = known.ok().and_then(|known| known.clone());

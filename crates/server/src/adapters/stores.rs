@@ -159,6 +159,8 @@ impl StoreBackend for PostgresStore {
 /// Store that nobody writes, from which others are copied.
 pub(crate) struct StorageSource {
     store: SqliteStore,
+    /// Method by which the database is copied.
+    pub(crate) method: CopyMethod,
     /// Highest gid in it.
     floor: Option<Gid>,
 }
@@ -170,10 +172,14 @@ impl StorageSource {
     /// Fails if it can't be opened or read.
     pub(crate) fn open(folder: &Path, options: StoreOptions) -> Result<Self> {
         let opened = SqliteStore::open_source(folder, options);
-        let store = opened.with_context(|| not_opened(folder))?;
+        let (store, method) = opened.with_context(|| not_opened(folder))?;
         let floor = store.max_gid();
         let floor = floor.context("the highest gid can't be read")?;
-        Ok(Self { store, floor })
+        Ok(Self {
+            store,
+            method,
+            floor,
+        })
     }
 
     /// Closes connections that are not in use; the next read opens one.
@@ -260,26 +266,23 @@ impl Storage {
         Ok(Self::with(Arc::new(sqlite), leases, gid_generator, sealer))
     }
 
-    /// Copies a source into a folder without a database, and opens the copy.
+    /// Opens a copy of a source in a folder. It has no files before its first write.
     ///
     /// # Errors
-    /// Fails if the folder has a database, or a file can't be read or written.
+    /// Fails if the source can't be read.
     pub(crate) fn open_copy(
         source: &StorageSource,
         (folder, token_aliases): (&Path, Vec<TokenAlias>),
         node: u8,
         options: StoreOptions,
         (sealer, accepted): (WebhookSecretSealer, AcceptedLosses),
-    ) -> Result<(Self, CopyMethod)> {
+    ) -> Result<Self> {
         let checks = key_checks(&sealer, accepted);
         let opened = SqliteStore::open_copy(&source.store, folder, options, token_aliases, checks);
-        let (sqlite, method) = opened.with_context(|| not_copied(folder))?;
+        let sqlite = opened.with_context(|| not_copied(folder))?;
         let gid_generator = Arc::new(GidGenerator::new(node, source.floor));
         let leases = Arc::new(PermanentLeases);
-        Ok((
-            Self::with(Arc::new(sqlite), leases, gid_generator, sealer),
-            method,
-        ))
+        Ok(Self::with(Arc::new(sqlite), leases, gid_generator, sealer))
     }
 
     /// Returns the ports of a database that nodes share. Gids whose lease has ended are never committed.

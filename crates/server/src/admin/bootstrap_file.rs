@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Content of `bootstrap.json`. Tests and tools read these keys.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -102,16 +103,14 @@ pub(crate) struct BootstrapFile {
 }
 
 /// Name of the file.
-const NAME: &str = "bootstrap.json";
+pub(crate) const NAME: &str = "bootstrap.json";
 
 impl BootstrapFile {
     /// Returns the location according to the settings.
     pub(crate) fn of(config: &Config) -> Self {
         let (folder, own) = (config.files_folder(), config.folder());
-        let is_own = match (folder.canonicalize(), own.canonicalize()) {
-            (Ok(folder), Ok(own)) => folder == own,
-            _ => folder == own,
-        };
+        let is_own = folder == own
+            || matches!((folder.canonicalize(), own.canonicalize()), (Ok(folder), Ok(own)) if folder == own);
         Self {
             folder: folder.to_owned(),
             own: (!is_own).then(|| own.to_owned()),
@@ -174,24 +173,37 @@ pub(crate) fn save(path: &Path, boot: &Bootstrap) -> Result<()> {
     write_private(path, &text)
 }
 
-/// Passwords in the file, which are removed once they are used or replaced.
+/// First passwords, which are removed once they are used or replaced.
 #[derive(Debug)]
 pub(crate) struct FirstPasswords {
-    place: BootstrapFile,
-    /// True in a demo, whose passwords stay in the file after a sign-in.
+    place: FirstPasswordPlace,
+    /// True in a demo, whose passwords stay after a sign-in.
     demo: bool,
-    /// Lock held while the file is read and written.
-    file: Mutex<()>,
+}
+
+/// Content of `bootstrap.json` of a world, which has no such file. Worlds that begin with the same content share it until
+/// one of them changes it.
+pub(crate) type WorldBootstrap = Arc<Mutex<Arc<Bootstrap>>>;
+
+#[derive(Debug)]
+enum FirstPasswordPlace {
+    /// File, with a lock that is held while it is read and written.
+    File(BootstrapFile, Mutex<()>),
+    /// World of a stand-in; `None` if it has no users to begin with.
+    World(Option<WorldBootstrap>),
 }
 
 impl FirstPasswords {
     /// Returns the passwords in a file.
-    pub(crate) fn of(place: BootstrapFile, demo: bool) -> Self {
-        Self {
-            place,
-            demo,
-            file: Mutex::default(),
-        }
+    pub(crate) fn of(file: BootstrapFile, demo: bool) -> Self {
+        let place = FirstPasswordPlace::File(file, Mutex::default());
+        Self { place, demo }
+    }
+
+    /// Returns the passwords of a world.
+    pub(crate) fn of_world(bootstrap: Option<WorldBootstrap>, demo: bool) -> Self {
+        let place = FirstPasswordPlace::World(bootstrap);
+        Self { place, demo }
     }
 
     /// Removes the password of a user who has signed in with it.
@@ -212,15 +224,40 @@ impl FirstPasswords {
     }
 
     fn remove(&self, user: &str) -> Result<()> {
-        let _alone = self.file.lock();
-        let Some((path, mut boot)) = self.place.kept()? else {
-            return Ok(());
-        };
-        let mut own = boot.users.iter_mut().filter(|entry| entry.gid == user);
-        match own.find_map(|entry| entry.password.take()) {
-            Some(_) => save(&path, &boot),
-            None => Ok(()),
+        match &self.place {
+            FirstPasswordPlace::File(file, lock) => {
+                let _alone = lock.lock();
+                let Some((path, mut boot)) = file.kept()? else {
+                    return Ok(());
+                };
+                if boot.remove_password(user) {
+                    save(&path, &boot)?;
+                }
+                Ok(())
+            }
+            FirstPasswordPlace::World(None) => Ok(()),
+            FirstPasswordPlace::World(Some(boot)) => {
+                let mut boot = boot.lock();
+                let is_known = boot.password_of(user).is_some();
+                if is_known {
+                    Arc::make_mut(&mut boot).remove_password(user);
+                }
+                Ok(())
+            }
         }
+    }
+}
+
+impl Bootstrap {
+    fn password_of(&self, user: &str) -> Option<&str> {
+        let entry = self.users.iter().find(|entry| entry.gid == user)?;
+        entry.password.as_deref()
+    }
+
+    /// Removes the password of a user. Returns false if there is none.
+    fn remove_password(&mut self, user: &str) -> bool {
+        let mut own = self.users.iter_mut().filter(|entry| entry.gid == user);
+        own.find_map(|entry| entry.password.take()).is_some()
     }
 }
 
@@ -279,6 +316,34 @@ mod tests {
             assert_eq!(left(), ["11"]);
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_password_that_is_replaced_in_one_world_stays_in_the_others() {
+        let entry = UserEntry {
+            gid: "1".to_owned(),
+            name: "Ada".to_owned(),
+            email: "ada@example.com".to_owned(),
+            password: Some("the first password".to_owned()),
+            token: None,
+        };
+        let shared = Arc::new(Bootstrap {
+            users: vec![entry],
+            ..Bootstrap::default()
+        });
+        let [first, second] = [true, false].map(|demo| {
+            let own = Arc::new(Mutex::new(Arc::clone(&shared)));
+            (FirstPasswords::of_world(Some(Arc::clone(&own)), demo), own)
+        });
+        let has = |own: &WorldBootstrap| own.lock().password_of("1").is_some();
+        first.0.used(1);
+        second.0.changed(2);
+        assert!(has(&first.1) && has(&second.1));
+        first.0.changed(1);
+        assert!(!has(&first.1) && has(&second.1));
+        second.0.used(1);
+        assert!(!has(&second.1) && shared.password_of("1").is_some());
+        FirstPasswords::of_world(None, false).used(1);
     }
 
     #[test]

@@ -1,16 +1,13 @@
 //! Private values in a move: keys and settings that are files in a data folder, and sealed rows in a database.
 use crate::adapters::data_dir::{read_keys, write_private};
 use crate::adapters::postgres_node::{PROOF, is_proof, proof_of};
-use crate::adapters::private_values::{file_name, open_value, seal_value};
+use crate::adapters::private_values::{NAMES, file_name, open_value, seal_value};
 use crate::adapters::system_clock::SystemEntropy;
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use workgraph_store_postgres::SealedValue;
 
-/// Names of the values that are moved: the key that signs checkpoints of the audit log, the id that claims a bucket, limits
-/// that were changed while a server ran, and the keys that sign id_tokens.
-pub(crate) const MOVED: [&str; 4] = ["audit-key", "bucket-owner", "limits", "signing-keys"];
 /// File with the keys that seal the values in a database. Every node has a copy.
 const KEYS: &str = "keys.json";
 
@@ -32,7 +29,7 @@ pub(crate) fn sealed_values(folder: &Path) -> Result<Vec<SealedValue>> {
         name: PROOF.into(),
         content: proof_of(&keys, &entropy)?,
     }];
-    for name in MOVED {
+    for name in NAMES {
         let path = folder.join(file_name(name));
         let named = || path.display().to_string();
         match std::fs::read_to_string(&path) {
@@ -89,7 +86,7 @@ impl ValueFiles {
             let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
             files.push((own.clone(), bytes));
         }
-        for name in MOVED {
+        for name in NAMES {
             let Some(value) = find(name) else { continue };
             let path = target.join(file_name(name));
             let text = open_value(&keys, name, &value.content)

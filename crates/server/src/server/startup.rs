@@ -4,6 +4,7 @@ use crate::adapters::data_dir;
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::shared_limits;
 use crate::adapters::signing_key_store::SigningKeyStore;
+use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::system_clock::WallClock;
 use crate::admin::bootstrap::FirstObjects;
 use crate::admin::bootstrap_file::Bootstrap;
@@ -24,8 +25,8 @@ use crate::server::background_work::BackgroundWork;
 use crate::server::running_server::{Server, StopOnDrop};
 use crate::server_resources::{Opening, ServerResources};
 use crate::stand_in::{
-    self, Interception, StandIn, StandInFolder, TestSources, TestWorld, TestWorlds, WorldOrigin,
-    intercept,
+    self, Interception, StandIn, StandInFolder, TestSources, TestWorld, TestWorlds, WorldBeginning,
+    WorldOrigin, intercept,
 };
 use crate::start_options::{ClockMode, StartOptions};
 use crate::workers::audit_signer::AuditSigner;
@@ -232,6 +233,7 @@ impl OpenedServer {
         }
         .prepare()
         .await?;
+        prepared.audit_signer.check_key().await?;
         let service = Arc::clone(&prepared.service);
         if let Err(e) = socket::listen(config.folder(), service) {
             tracing::warn!(
@@ -251,7 +253,12 @@ impl OpenedServer {
                 banner += &stand_in::banner(&sources, &root);
                 let work = BackgroundWork::of(Arc::clone(&prepared.audit_signer));
                 let origin = WorldOrigin::of_the_root(&root, config.folder());
-                let opened = (Arc::clone(&resources), bootstrap.clone());
+                let beginning = bootstrap.clone().map(|bootstrap| {
+                    let token = bootstrap.personal_access_token.clone();
+                    WorldBeginning::new(Arc::new(bootstrap), token)
+                });
+                let opened = (Arc::clone(&resources), beginning);
+                store_published_key(&resources.values, sources.clock.now()).await?;
                 let begun = TestWorld::begin(origin, config, &sources, opened, prepared).await?;
                 begun
                     .timeline

@@ -16,7 +16,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use http_body_util::{BodyExt, Limited};
 use hyper::http::request::Parts;
 use hyper::{Method, Request};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -125,35 +125,35 @@ async fn control(
 ) -> Result<ApiResponse> {
     let query = head.uri.query().unwrap_or_default();
     let done = |is_found: bool, what: &str| match is_found {
-        true => shown(json!({})),
-        false => missing(what),
+        true => shown(&json!({})),
+        false => Ok(missing(what)),
     };
     Ok(match (head.method.as_str(), segments) {
         ("GET", ["clock"]) => show_clock(test_world).await?,
         ("POST", ["clock"]) => change_clock(test_world, body).await?,
         ("GET", ["worlds"]) => {
             let all = worlds.all();
-            shown(all.iter().map(|world| world.json()).collect())
+            shown(&all.iter().map(|world| &**world).collect::<Vec<_>>())?
         }
         ("POST", ["worlds"]) => {
             let made = worlds.create(WorldOptions::parse(body)?).await?;
-            created(made.json())
+            created(&*made)?
         }
         ("GET", ["worlds", id]) => match worlds.find(id) {
-            Some(world) => shown(world.json()),
+            Some(world) => shown(&*world)?,
             None => missing("world"),
         },
         ("POST", ["reset"]) => match worlds.reset(&test_world.origin.id).await? {
-            Some(world) => shown(world.json()),
+            Some(world) => shown(&*world)?,
             None => missing("world"),
         },
-        ("DELETE", ["worlds", id]) => done(worlds.delete(id).await?, "world that can be deleted"),
-        ("GET", ["faults"]) => shown(test_world.faults.json()),
-        ("POST", ["faults"]) => created(test_world.faults.add(body)?),
-        ("DELETE", ["faults"]) => done(test_world.faults.delete(None), "fault"),
-        ("DELETE", ["faults", id]) => done(test_world.faults.delete(Some(id.parse()?)), "fault"),
+        ("DELETE", ["worlds", id]) => done(worlds.delete(id).await?, "world that can be deleted")?,
+        ("GET", ["faults"]) => shown(&test_world.faults.json())?,
+        ("POST", ["faults"]) => created(&test_world.faults.add(body)?)?,
+        ("DELETE", ["faults"]) => done(test_world.faults.delete(None), "fault")?,
+        ("DELETE", ["faults", id]) => done(test_world.faults.delete(Some(id.parse()?)), "fault")?,
         ("POST", ["faults", id, "release"]) => {
-            done(test_world.faults.release(id.parse()?), "fault")
+            done(test_world.faults.release(id.parse()?), "fault")?
         }
         ("GET", ["fixture"]) => show_fixture(test_world).await?,
         ("GET", ["fixture-schema"]) => {
@@ -170,38 +170,49 @@ async fn control(
             let archive = archive(&requests, &test_world.origin.root)?;
             ApiResponse::json(200, archive.to_string().into_bytes())
         }
-        ("POST", ["oauth", "grant"]) => shown(grant(test_world, body).await?),
-        ("POST", ["limits"]) => shown(exhaust(test_world, body).await?),
-        ("GET", ["requests"]) => shown(test_world.requests.json(&RequestPattern::of_query(query)?)),
+        ("POST", ["oauth", "grant"]) => shown(&grant(test_world, body).await?)?,
+        ("POST", ["limits"]) => shown(&exhaust(test_world, body).await?)?,
+        ("GET", ["requests"]) => {
+            shown(&test_world.requests.json(&RequestPattern::of_query(query)?))?
+        }
         ("DELETE", ["requests"]) => {
             if !query.is_empty() {
                 bail!("{query}: all requests are forgotten at once; leave the parameters out");
             }
             test_world.requests.clear();
-            shown(json!({}))
+            shown(&json!({}))?
         }
         ("POST", ["requests", "verify"]) => {
-            shown(test_world.requests.verify(&RequestPattern::of_body(body)?))
+            shown(&test_world.requests.verify(&RequestPattern::of_body(body)?))?
         }
-        ("GET", ["inbox", name]) => shown(test_world.inboxes.json(name)),
+        ("GET", ["inbox", name]) => shown(&test_world.inboxes.json(name))?,
         ("PUT", ["inbox", name]) => {
             test_world.inboxes.set_answer(name, body)?;
-            shown(json!({}))
+            shown(&json!({}))?
         }
         _ => ApiResponse::refusal(RequestRefusal::NoRoute, 404, messages::NO_ROUTE),
     })
 }
 
-fn reply(status: u16, data: Value) -> ApiResponse {
-    let body = json!({ "data": data });
-    ApiResponse::json(status, body.to_string().into_bytes())
+#[derive(Serialize)]
+struct Enveloped<'a, T> {
+    data: &'a T,
 }
 
-fn created(data: Value) -> ApiResponse {
+/// Returns a reply with data in the envelope of the API.
+///
+/// # Errors
+/// Fails if the data has no JSON form.
+fn reply(status: u16, data: &impl Serialize) -> Result<ApiResponse> {
+    let body = serde_json::to_vec(&Enveloped { data })?;
+    Ok(ApiResponse::json(status, body))
+}
+
+fn created(data: &impl Serialize) -> Result<ApiResponse> {
     reply(201, data)
 }
 
-fn shown(data: Value) -> ApiResponse {
+fn shown(data: &impl Serialize) -> Result<ApiResponse> {
     reply(200, data)
 }
 
@@ -224,8 +235,12 @@ async fn show_page(worlds: &TestWorlds, test_world: &TestWorld) -> Result<ApiRes
         false => None,
     };
     let page = ShownWorld {
-        world: test_world.json(),
-        worlds: worlds.all().iter().map(|world| world.json()).collect(),
+        world: serde_json::to_value(test_world)?,
+        worlds: worlds
+            .all()
+            .iter()
+            .map(|world| serde_json::to_value(&**world))
+            .collect::<Result<_, _>>()?,
         clock: clock_json(test_world, settled),
         faults: test_world.faults.json(),
         inboxes: test_world.inboxes.all(),
@@ -253,7 +268,7 @@ fn show_grade(test_world: &TestWorld, query: &str) -> Result<ApiResponse> {
     Ok(match is_junit {
         true => ApiResponse::json(200, grade.junit().into_bytes())
             .with("Content-Type", "application/xml; charset=utf-8"),
-        false => shown(grade.json()),
+        false => shown(&grade.json())?,
     })
 }
 
@@ -299,10 +314,10 @@ struct ClockChange {
 
 async fn show_clock(test_world: &TestWorld) -> Result<ApiResponse> {
     if !test_world.timeline.is_settled() {
-        return Ok(shown(clock_json(test_world, None)));
+        return shown(&clock_json(test_world, None));
     }
     let settled = test_world.timeline.settle().await?;
-    Ok(shown(clock_json(test_world, Some(settled))))
+    shown(&clock_json(test_world, Some(settled)))
 }
 
 /// Returns the last time that a clock may show: dates in headers of replies end with the year 9999.
@@ -358,9 +373,9 @@ async fn change_clock(test_world: &Arc<TestWorld>, body: &[u8]) -> Result<ApiRes
     match tokio::time::timeout(max_wait, moving).await {
         Ok(moved) => {
             let moved = moved.context("moving the clock broke off")??;
-            Ok(shown(clock_json(test_world, Some(moved))))
+            shown(&clock_json(test_world, Some(moved)))
         }
-        Err(_) => Ok(reply(202, clock_json(test_world, None))),
+        Err(_) => reply(202, &clock_json(test_world, None)),
     }
 }
 

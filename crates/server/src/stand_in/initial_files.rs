@@ -1,10 +1,12 @@
-//! Files of a world besides its database.
+//! Files of a world besides its database: attachments and exports, and anchors of its audit log.
 use crate::adapters::data_dir::create_data_dir;
 use crate::adapters::folder_use::KEYS;
+use crate::adapters::private_values::{NAMES, file_name};
+use crate::admin::bootstrap_file;
 use crate::stand_in::stand_in_folder::MARK;
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
-use std::fs::{copy, hard_link, read_dir};
+use std::fs::{copy, read_dir};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +17,7 @@ const LOCK: &str = "lock";
 /// Folder of the worlds of a stand-in, in the folder of the world at the root.
 const WORLDS: &str = "worlds";
 
-/// Files that a world begins with, besides its database and its keys.
+/// Files that a world begins with, besides its database. What else belongs to a world is in memory.
 pub(crate) struct InitialFiles {
     folder: PathBuf,
     /// Paths in the folder; a folder comes before the files in it.
@@ -25,13 +27,12 @@ pub(crate) struct InitialFiles {
 #[derive(Clone, Copy)]
 enum Kind {
     Folder,
-    /// File that is only ever replaced by another, so a hard link serves as a copy.
-    Replaced,
-    Other,
+    File,
 }
 
 impl InitialFiles {
-    /// Lists the files in the folder of a world. Sockets, locks, and the other worlds of a stand-in are left out.
+    /// Lists the files in the folder of a world, which need not exist. Sockets, locks, and the other worlds of a stand-in are
+    /// left out.
     ///
     /// # Errors
     /// Fails if a folder can't be read.
@@ -44,25 +45,21 @@ impl InitialFiles {
         })
     }
 
-    /// Copies the files into a new folder.
+    /// Copies the files into a new folder; it is created only if there is a file.
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
     pub(crate) fn copy_to(&self, to: &Path) -> Result<()> {
+        if self.entries.is_empty() {
+            return Ok(());
+        }
         create_data_dir(to)?;
         for (path, kind) in &self.entries {
             let (from, target) = (self.folder.join(path), to.join(path));
             let named = || target.display().to_string();
             match kind {
                 Kind::Folder => create_data_dir(&target)?,
-                Kind::Replaced => match hard_link(&from, &target) {
-                    // Any other error meets the copy, too.
-                    Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-                        copy(&from, &target).map(drop).with_context(named)?;
-                    }
-                    linked => linked.with_context(named)?,
-                },
-                Kind::Other => copy(&from, &target).map(drop).with_context(named)?,
+                Kind::File => copy(&from, &target).map(drop).with_context(named)?,
             }
         }
         Ok(())
@@ -74,7 +71,11 @@ fn list(folder: &Path, inside: &Path, entries: &mut Vec<(PathBuf, Kind)>) -> Res
     let path = folder.join(inside);
     let is_top = inside.as_os_str().is_empty();
     let named = || path.display().to_string();
-    for entry in read_dir(&path).with_context(named)? {
+    let found = match read_dir(&path) {
+        Err(error) if is_top && error.kind() == ErrorKind::NotFound => return Ok(()),
+        found => found.with_context(named)?,
+    };
+    for entry in found {
         let entry = entry.with_context(named)?;
         let (kind, name) = (entry.file_type()?, entry.file_name());
         if is_top && is_left_out(&name) {
@@ -85,13 +86,7 @@ fn list(folder: &Path, inside: &Path, entries: &mut Vec<(PathBuf, Kind)>) -> Res
             entries.push((inside.clone(), Kind::Folder));
             list(folder, &inside, entries)?;
         } else if kind.is_file() {
-            let is_replaced = is_top && inside.extension().is_some_and(|end| end == "json");
-            let kind = if is_replaced {
-                Kind::Replaced
-            } else {
-                Kind::Other
-            };
-            entries.push((inside, kind));
+            entries.push((inside, Kind::File));
         }
     }
     Ok(())
@@ -99,5 +94,7 @@ fn list(folder: &Path, inside: &Path, entries: &mut Vec<(PathBuf, Kind)>) -> Res
 
 fn is_left_out(name: &OsStr) -> bool {
     let is_of_database = name.to_string_lossy().starts_with(DATABASE);
-    is_of_database || [WORLDS, MARK, KEYS, LOCK].iter().any(|left| name == *left)
+    let mut others = [WORLDS, MARK, KEYS, LOCK, bootstrap_file::NAME].into_iter();
+    let mut values = NAMES.into_iter().map(file_name);
+    is_of_database || others.any(|other| name == other) || values.any(|value| name == &*value)
 }

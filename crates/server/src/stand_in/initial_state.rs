@@ -1,18 +1,20 @@
 //! State that worlds begin with: a store that nobody writes, and the files beside it.
+use crate::adapters::data_dir::create_data_dir;
 use crate::adapters::folder_use::AcceptedLosses;
-use crate::adapters::private_values::PrivateValues;
+use crate::adapters::private_values::{MemoryValues, PrivateValues, ValueTexts};
 use crate::adapters::sealed_webhooks::WebhookSecretSealer;
 use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::stores::{CopyMethod, Storage, StorageSource, StoreOptions, TokenAlias};
 use crate::adapters::system_clock::{SystemEntropy, random};
 use crate::admin::bootstrap::FirstObjects;
-use crate::admin::bootstrap_file::{Bootstrap, BootstrapFile};
+use crate::admin::bootstrap_file::{Bootstrap, FirstPasswords};
 use crate::config::Config;
 use crate::runtime_limits::RuntimeLimits;
 use crate::server_resources::{Opening, ServerResources};
 use crate::stand_in::initial_files::InitialFiles;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::test_sources::{BEGINNING, TestSources};
+use crate::stand_in::world_beginning::WorldBeginning;
 use crate::world_sources::WorldSources;
 use crate::world_start::first_start::first_start;
 use anyhow::{Context, Result};
@@ -20,7 +22,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use workgraph_api::{Clock as _, Entropy};
-use workgraph_auth::SecretDigest;
+use workgraph_auth::{Secret, SecretDigest};
 use workgraph_core::Gid;
 use workgraph_wire::KeyRing;
 
@@ -32,12 +34,13 @@ pub(crate) struct InitialState {
     _folder: StateFolder,
     store: StorageSource,
     files: InitialFiles,
+    values: ValueTexts,
     /// Keys that the content is sealed with; `None` if each world gets keys of its own.
     keys: Option<KeyRing>,
     /// True if this is a demo.
     pub(crate) is_demo: bool,
     /// Users and apps of the state, if it has any.
-    pub(crate) bootstrap: Option<Bootstrap>,
+    pub(crate) bootstrap: Option<Arc<Bootstrap>>,
     /// Digest of a token of the first user whose text nobody knows: the token of each world stands for it.
     token: Option<SecretDigest>,
     /// Tokens of the world that the state was copied from.
@@ -48,10 +51,12 @@ pub(crate) struct InitialState {
 pub(crate) struct CopiedWorld {
     pub(crate) folder: PathBuf,
     pub(crate) storage: Arc<Storage>,
+    pub(crate) values: PrivateValues,
     pub(crate) keys: KeyRing,
     pub(crate) sources: WorldSources,
     /// True if the world began as a demo.
     pub(crate) is_demo: bool,
+    pub(crate) bootstrap: Option<Arc<Bootstrap>>,
     /// Tokens that stand for others in its store.
     pub(crate) token_aliases: Vec<TokenAlias>,
 }
@@ -91,16 +96,31 @@ impl InitialState {
             let resources = ServerResources::open(config, opening, sources.sources()).await?;
             let limits = RuntimeLimits::open(config, resources.values.clone()).await?;
             let limits = Arc::new(limits);
-            first_start(&resources, config, objects, &limits, root).await?;
+            let (bootstrap, _) = first_start(&resources, config, objects, &limits, root).await?;
             store_published_key(&resources.values, sources.clock.now()).await?;
-            let made = add_token(&resources, config, &limits).await?;
+            let bootstrap = bootstrap.map(Arc::new);
+            let token = add_token(&resources, config, &limits, bootstrap.as_deref()).await?;
+            let values = resources.values.texts().await?;
             // Whatever a fixture has made is sealed with these keys.
             let is_sealed = matches!(objects, FirstObjects::Fixture(_));
-            anyhow::Ok((made, is_sealed.then(|| resources.keys.clone())))
+            let keys = is_sealed.then(|| resources.keys.clone());
+            anyhow::Ok((values, keys, bootstrap, token))
         };
         // The store is closed at the end of the block.
-        let (made, keys) = in_stream(BEGINNING.to_owned(), made).await?;
-        Self::closed(folder, config.store, keys, (made, is_demo, Vec::new()))
+        let made = in_stream(BEGINNING.to_owned(), made).await?;
+        let (values, keys, bootstrap, token) = made;
+        let (store, files) = closed(&folder, config.store)?;
+        Ok(Self {
+            store,
+            files,
+            _folder: folder,
+            values,
+            keys,
+            is_demo,
+            bootstrap,
+            token,
+            token_aliases: Vec::new(),
+        })
     }
 
     /// Copies the present state of a world into a new folder, which the settings name.
@@ -111,6 +131,7 @@ impl InitialState {
         let folder = StateFolder(config.folder().to_owned());
         let (from, to, storage) = (world.folder, folder.0.clone(), world.storage);
         let copying = tokio::task::spawn_blocking(move || {
+            create_data_dir(&to)?;
             InitialFiles::list(&from)?.copy_to(&to)?;
             storage.copy_to(&to)
         });
@@ -122,7 +143,8 @@ impl InitialState {
             single_connection: true,
             ..config.store
         };
-        let made = {
+        let values = world.values.texts().await?;
+        let token = {
             // The keys are those of the world, also if it has not sealed anything yet.
             let accepted = AcceptedLosses {
                 database: false,
@@ -130,33 +152,25 @@ impl InitialState {
             };
             let node = config.server.node;
             let storage = Storage::open(&folder.0, node, options, None, sealer, accepted)?;
-            let values = PrivateValues::Folder(folder.0.clone());
-            let parts = (storage, values, keys.clone());
-            let opening = Opening::default();
-            let resources = ServerResources::over(config, opening, world.sources, parts);
+            let own = Arc::new(MemoryValues::new(Arc::clone(&values)));
+            let parts = (storage, PrivateValues::Memory(own), keys.clone());
+            let first_passwords = FirstPasswords::of_world(None, world.is_demo);
+            let resources = ServerResources::over(world.sources, parts, first_passwords);
             let limits = RuntimeLimits::open(config, resources.values.clone()).await?;
-            add_token(&resources, config, &Arc::new(limits)).await?
+            let bootstrap = world.bootstrap.as_deref();
+            add_token(&resources, config, &Arc::new(limits), bootstrap).await?
         };
-        let known = (made, world.is_demo, world.token_aliases);
-        Self::closed(folder, config.store, Some(keys), known)
-    }
-
-    /// Returns the state in a folder whose store is closed.
-    fn closed(
-        folder: StateFolder,
-        options: StoreOptions,
-        keys: Option<KeyRing>,
-        ((bootstrap, token), is_demo, token_aliases): (FirstToken, bool, Vec<TokenAlias>),
-    ) -> Result<Self> {
+        let (store, files) = closed(&folder, config.store)?;
         Ok(Self {
-            store: StorageSource::open(&folder.0, options)?,
-            files: InitialFiles::list(&folder.0)?,
+            store,
+            files,
             _folder: folder,
-            keys,
-            is_demo,
-            bootstrap,
+            values,
+            keys: Some(keys),
+            is_demo: world.is_demo,
+            bootstrap: world.bootstrap,
             token,
-            token_aliases,
+            token_aliases: world.token_aliases,
         })
     }
 
@@ -165,8 +179,13 @@ impl InitialState {
         self.store.close_idle_connections();
     }
 
-    /// Starts a store with this state in a new folder, which the settings name. The first user has the token with the given
-    /// digest, which stands for the one in the state. Returns the tokens that stand for others, too.
+    /// Returns the method by which the databases of worlds are copied.
+    pub(crate) fn copy_method(&self) -> CopyMethod {
+        self.store.method
+    }
+
+    /// Starts a store with this state in the folder of a world, which the settings name. The first user has the given token,
+    /// which stands for the one in the state. Returns the tokens that stand for others, too.
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
@@ -174,12 +193,12 @@ impl InitialState {
         &self,
         config: &Config,
         sources: &TestSources,
-        token: SecretDigest,
-    ) -> Result<(ServerResources, CopyMethod, Vec<TokenAlias>)> {
+        token: &Secret,
+    ) -> Result<StartedState> {
         let folder = config.folder();
         self.files.copy_to(folder)?;
         let own = self.token.map(|stored| TokenAlias {
-            given: token,
+            given: SecretDigest::of(token.expose()),
             stored,
         });
         let token_aliases: Vec<_> = own
@@ -201,29 +220,45 @@ impl InitialState {
         let place = (folder, token_aliases.clone());
         let node = config.server.node;
         let copied = Storage::open_copy(&self.store, place, node, config.store, (sealer, accepted));
-        let (storage, method) = copied?;
-        let opening = Opening {
-            demo: self.is_demo,
-            is_server: false,
-            accepted,
-        };
-        let values = PrivateValues::Folder(folder.to_owned());
-        let resources = ServerResources::over(config, opening, sources, (storage, values, keys));
-        Ok((resources, method, token_aliases))
+        let storage = copied?;
+        let values = Arc::new(MemoryValues::new(Arc::clone(&self.values)));
+        let parts = (storage, PrivateValues::Memory(values), keys);
+        let bootstrap = self.bootstrap.clone();
+        let beginning =
+            bootstrap.map(|bootstrap| WorldBeginning::new(bootstrap, token.expose().to_owned()));
+        let first_passwords = beginning.as_ref().map(WorldBeginning::shared);
+        let first_passwords = FirstPasswords::of_world(first_passwords, self.is_demo);
+        Ok(StartedState {
+            resources: ServerResources::over(sources, parts, first_passwords),
+            beginning,
+            token_aliases,
+        })
     }
 }
 
-/// Users and apps of a store, if it has any, and the digest of a token of the first user.
-type FirstToken = (Option<Bootstrap>, Option<SecretDigest>);
+/// Store of a world that has just begun.
+pub(crate) struct StartedState {
+    pub(crate) resources: ServerResources,
+    pub(crate) beginning: Option<WorldBeginning>,
+    /// Tokens that stand for others in the store.
+    pub(crate) token_aliases: Vec<TokenAlias>,
+}
 
-/// Adds a token of the first user whose text is thrown away.
+/// Opens what worlds begin with in a folder whose store is closed.
+fn closed(folder: &StateFolder, options: StoreOptions) -> Result<(StorageSource, InitialFiles)> {
+    let store = StorageSource::open(&folder.0, options)?;
+    Ok((store, InitialFiles::list(&folder.0)?))
+}
+
+/// Adds a token of the first user whose text is thrown away. Returns its digest; `None` if the store began without users.
 async fn add_token(
     resources: &ServerResources,
     config: &Config,
     limits: &Arc<RuntimeLimits>,
-) -> Result<FirstToken> {
-    let Some((_, bootstrap)) = BootstrapFile::of(config).kept()? else {
-        return Ok((None, None));
+    bootstrap: Option<&Bootstrap>,
+) -> Result<Option<SecretDigest>> {
+    let Some(bootstrap) = bootstrap else {
+        return Ok(None);
     };
     let user = bootstrap
         .users
@@ -235,5 +270,5 @@ async fn add_token(
     // The bytes don't follow from the seed, so that nobody can compute the text.
     let bytes = random(&SystemEntropy::new())?;
     let secret = service.create_token_of(user, TOKEN, &bytes).await?;
-    Ok((Some(bootstrap), Some(SecretDigest::of(secret.expose()))))
+    Ok(Some(SecretDigest::of(secret.expose())))
 }

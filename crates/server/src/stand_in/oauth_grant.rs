@@ -1,8 +1,9 @@
 //! Grants without a browser: a test makes the decisions that the sign-in and consent pages would ask a user for.
-use crate::admin::bootstrap_file::{AppEntry, Bootstrap};
+use crate::admin::bootstrap_file::AppEntry;
 use crate::stand_in::oauth_traffic::note_code;
 use crate::stand_in::seeded_entropy::in_stream;
 use crate::stand_in::test_world::TestWorld;
+use crate::stand_in::world_beginning::WorldBeginning;
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use serde::Deserialize;
@@ -90,7 +91,8 @@ pub(super) async fn grant(test_world: &TestWorld, body: &[u8]) -> Result<Value> 
 
 /// Returns the user that a text names: a user that the world began with, or any user by gid or address.
 async fn find_user(test_world: &TestWorld, text: Option<&str>) -> Result<Gid> {
-    let first = test_world.bootstrap.as_ref().map(|boot| &*boot.users);
+    let bootstrap = test_world.beginning.as_ref().map(WorldBeginning::bootstrap);
+    let first = bootstrap.as_ref().map(|bootstrap| &*bootstrap.users);
     let mut users = first.unwrap_or_default().iter();
     let found = match text {
         None => users.next(),
@@ -114,10 +116,8 @@ async fn find_user(test_world: &TestWorld, text: Option<&str>) -> Result<Gid> {
 fn find_app(test_world: &TestWorld, sent: &SentGrant) -> Result<GrantedApp> {
     let named = sent.app.as_deref();
     let named = named.context("one of app and authorize is needed")?;
-    let apps = test_world
-        .bootstrap
-        .as_ref()
-        .map(|boot: &Bootstrap| &*boot.apps);
+    let bootstrap = test_world.beginning.as_ref().map(WorldBeginning::bootstrap);
+    let apps = bootstrap.as_ref().map(|bootstrap| &*bootstrap.apps);
     let mut apps = apps.unwrap_or_default().iter();
     let known = apps.find(|app| app.client_id == named || app.name == named);
     let of_known = |field: fn(&AppEntry) -> &String| known.map(field).cloned();

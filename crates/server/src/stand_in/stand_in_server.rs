@@ -16,6 +16,7 @@ use crate::stand_in::test_worlds::{TestWorlds, WORLDS};
 use hyper::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, DATE, HeaderValue, USER_AGENT};
 use hyper::http::uri::PathAndQuery;
 use hyper::{Request, Response, Uri};
+use std::pin::Pin;
 use std::sync::Arc;
 use workgraph_api::{Clock, ConnectionTokenCache, RequestRefusal};
 use workgraph_auth::SecretDigest;
@@ -43,7 +44,10 @@ impl StandIn {
             let (stand_in, client) = (Arc::clone(&self), peer.connection.ip());
             return handle_request_with(&peer, request, async move |head, body| {
                 let worlds = &stand_in.0;
-                let answer = control::respond(worlds, &test_world, (client, &head), body).await;
+                // In memory of its own, which a request of the API does not need.
+                let answer = control::respond(worlds, &test_world, (client, &head), body);
+                let answer: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(answer);
+                let answer = answer.await;
                 worlds.note_first_write(&test_world);
                 answer
             })

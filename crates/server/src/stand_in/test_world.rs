@@ -1,8 +1,6 @@
 //! A world of a stand-in: its store and its time belong to one test.
-use crate::adapters::signing_key_store::store_published_key;
 use crate::adapters::stores::{CopyMethod, TokenAlias};
 use crate::admin::admin_service::AdminService;
-use crate::admin::bootstrap_file::Bootstrap;
 use crate::admin::fixture_export::{ExportedWorld, export_fixture};
 use crate::config::Config;
 use crate::http::world::World;
@@ -19,11 +17,12 @@ use crate::stand_in::request_notes::RequestNotes;
 use crate::stand_in::test_sources::TestSources;
 use crate::stand_in::timeline::{Timeline, time_text};
 use crate::stand_in::virtual_clock::VirtualClock;
+use crate::stand_in::world_beginning::{ShownBeginning, WorldBeginning};
 use crate::stand_in::world_plan::WorldPlan;
 use crate::world_sources::WorldSources;
 use crate::world_start::prepared_world::PreparedWorld;
-use anyhow::{Context as _, Result};
-use serde_json::{Value, json};
+use anyhow::Result;
+use serde::{Serialize, Serializer};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -78,9 +77,7 @@ pub(crate) struct TestWorld {
     pub(crate) inboxes: Inboxes,
     /// Plan to reset the world with; `None` at the root.
     pub(super) plan: Option<Arc<WorldPlan>>,
-    /// Method that the database was copied with; `None` at the root.
-    pub(super) copied: Option<CopyMethod>,
-    pub(super) bootstrap: Option<Bootstrap>,
+    pub(super) beginning: Option<WorldBeginning>,
     /// Number of grants that the test has asked for.
     pub(super) grants: AtomicU64,
     /// Tokens and codes of these grants, and of the authorization server.
@@ -97,17 +94,15 @@ impl TestWorld {
     /// Starts a prepared world: from now on, acts happen in it when they are due.
     ///
     /// # Errors
-    /// Fails if the store or the key that signs id_tokens can't be used.
+    /// Fails if the store can't be used.
     pub(crate) async fn begin(
         origin: WorldOrigin,
         config: &Config,
         sources: &TestSources,
-        (resources, bootstrap): (Arc<ServerResources>, Option<Bootstrap>),
+        (resources, beginning): (Arc<ServerResources>, Option<WorldBeginning>),
         prepared: PreparedWorld,
     ) -> Result<Self> {
         let began_at = sources.clock.now();
-        store_published_key(&resources.values, began_at).await?;
-        prepared.keys.refresh();
         let faults = Arc::clone(&sources.faults);
         let requests = Arc::<RequestLog>::default();
         let notes = Arc::<RequestNotes>::default();
@@ -143,8 +138,7 @@ impl TestWorld {
             deliveries: Arc::clone(&sources.deliveries),
             inboxes: Inboxes::default(),
             plan: None,
-            copied: None,
-            bootstrap,
+            beginning,
             grants: AtomicU64::new(0),
             given: GivenSecrets::default(),
             token_aliases: Vec::new(),
@@ -157,12 +151,14 @@ impl TestWorld {
         CopiedWorld {
             folder: self.origin.folder.clone(),
             storage: Arc::clone(&self.world.storage),
+            values: self.resources.values.clone(),
             keys: self.resources.keys.clone(),
             sources: WorldSources {
                 clock: Arc::clone(&self.resources.clock),
                 entropy: Arc::clone(&self.resources.entropy),
             },
             is_demo: self.plan.as_ref().is_some_and(|plan| plan.initial.is_demo),
+            bootstrap: self.beginning.as_ref().map(WorldBeginning::bootstrap),
             token_aliases: self.token_aliases.clone(),
         }
     }
@@ -170,34 +166,23 @@ impl TestWorld {
     /// Returns a text that differs between any two states of the world.
     ///
     /// # Errors
-    /// Fails if the folder of the world can't be read.
+    /// Fails if the private values of the world can't be read.
     pub(crate) fn state_version(&self) -> Result<String> {
-        let folder = &self.origin.folder;
-        let named = || folder.display().to_string();
-        // Each file with a private value is replaced by a new one, which changes the folder.
-        let changed = std::fs::metadata(folder).with_context(named)?.modified()?;
+        let values = self.resources.values.state_version()?;
         let commits = self.world.storage.graph.version();
-        Ok(format!("{commits:?} {changed:?} {:?}", self.clock.now()))
+        Ok(format!("{commits:?} {values} {:?}", self.clock.now()))
     }
 
     /// Returns true if the world began with an app.
     pub(crate) fn has_app(&self, client_id: &str) -> bool {
-        let mut apps = self.bootstrap.iter().flat_map(|boot| &boot.apps);
-        apps.any(|app| app.client_id == client_id)
+        let beginning = self.beginning.as_ref();
+        beginning.is_some_and(|beginning| beginning.has_app(client_id))
     }
 
     /// Returns true if this world issued a token or a code.
     pub(crate) fn gave(&self, token: &str) -> bool {
-        let first = self
-            .bootstrap
-            .as_ref()
-            .map(|boot| &*boot.personal_access_token);
-        let users = self.bootstrap.iter().flat_map(|boot| &boot.users);
-        first.is_some_and(|first| first == token)
-            || users
-                .filter_map(|user| user.token.as_deref())
-                .any(|own| own == token)
-            || self.given.contains(token)
+        let beginning = self.beginning.as_ref();
+        beginning.is_some_and(|beginning| beginning.has_token(token)) || self.given.contains(token)
     }
 
     /// Exports the current content of the world as a fixture.
@@ -207,7 +192,8 @@ impl TestWorld {
     pub(crate) async fn export(&self) -> Result<ExportedWorld> {
         // Due acts are completed first, so that nothing in the fixture is half done.
         self.timeline.settle().await?;
-        let apps = self.bootstrap.as_ref().map(|boot| &*boot.apps);
+        let bootstrap = self.beginning.as_ref().map(WorldBeginning::bootstrap);
+        let apps = bootstrap.as_ref().map(|bootstrap| &*bootstrap.apps);
         export_fixture(&self.service, apps.unwrap_or_default()).await
     }
 
@@ -221,39 +207,51 @@ impl TestWorld {
             used,
         }
     }
+}
 
-    /// Returns the record of the world, with everything that a test needs to use it.
-    pub(crate) fn json(&self) -> Value {
-        let mut shown = json!({
-            "id": self.origin.id,
-            "name": self.origin.name,
-            "seed": self.seed,
-            "began_at": time_text(self.began_at),
-            "now": time_text(self.clock.now()),
-            "clock": self.clock.mode(),
-            "strict": self.is_strict,
-            "copied": self.copied.map(|method| match method {
-                CopyMethod::Linked => "linked",
-                CopyMethod::Copied => "copied",
-            }),
-            "base_url": self.world.api.settings().base_url,
-            "auth_url": self.origin.root,
+/// Record of a world, with everything that a test needs to use it.
+#[derive(Serialize)]
+struct ShownWorldRecord<'a> {
+    id: &'a str,
+    name: Option<&'a str>,
+    seed: u64,
+    began_at: String,
+    now: String,
+    clock: &'static str,
+    strict: bool,
+    copied: Option<&'static str>,
+    base_url: &'a str,
+    auth_url: &'a str,
+    #[serde(flatten)]
+    beginning: Option<ShownBeginning<'a>>,
+}
+
+impl Serialize for TestWorld {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let begun = self.beginning.as_ref();
+        let begun = begun.map(|beginning| (beginning, beginning.bootstrap()));
+        let plan = self.plan.as_ref();
+        let copied = plan.map(|plan| match plan.initial.copy_method() {
+            CopyMethod::Linked => "linked",
+            CopyMethod::Copied => "copied",
         });
-        let Some(boot) = &self.bootstrap else {
-            return shown;
+        let beginning = begun
+            .as_ref()
+            .map(|(beginning, bootstrap)| beginning.shown(bootstrap));
+        let record = ShownWorldRecord {
+            id: &self.origin.id,
+            name: self.origin.name.as_deref(),
+            seed: self.seed,
+            began_at: time_text(self.began_at),
+            now: time_text(self.clock.now()),
+            clock: self.clock.mode(),
+            strict: self.is_strict,
+            copied,
+            base_url: &self.world.api.settings().base_url,
+            auth_url: &self.origin.root,
+            beginning,
         };
-        let rows = json!({
-            "personal_access_token": boot.personal_access_token,
-            "users": boot.users,
-            "workspaces": boot.workspaces,
-            "teams": boot.teams,
-            "apps": boot.apps,
-            "names": boot.names,
-        });
-        if let (Some(shown), Value::Object(rows)) = (shown.as_object_mut(), rows) {
-            shown.extend(rows);
-        }
-        shown
+        record.serialize(serializer)
     }
 }
 

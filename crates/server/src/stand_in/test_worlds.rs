@@ -2,7 +2,6 @@
 use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::system_clock::random;
 use crate::admin::bootstrap::FirstObjects;
-use crate::admin::bootstrap_file::Bootstrap;
 use crate::config::{self, Config};
 use crate::http::own_address::BASE;
 use crate::http::process::Process;
@@ -45,6 +44,8 @@ pub(crate) struct TestWorlds {
     pub(crate) process: Arc<Process>,
     /// Settings of the server; the settings of each world are based on them.
     config: Config,
+    /// Settings of the first admin among them, as text.
+    admin: String,
     /// Digest of the token that allows control from other machines.
     pub(crate) control_token: Option<SecretDigest>,
     /// Lock on the folder of the server.
@@ -74,6 +75,7 @@ impl TestWorlds {
             process,
             initial_states: InitialStates::new(folder.clone()),
             folder,
+            admin: admin_text(&config),
             config,
             _server_folder: server_folder,
             control_token,
@@ -184,17 +186,28 @@ impl TestWorlds {
         options: &WorldOptions,
         now: SystemTime,
     ) -> Result<Arc<InitialState>> {
-        let mut config = self.config.clone();
-        options.apply(&mut config)?;
-        let admin = config::section(&mut config.clone(), "admin");
-        let key = format!("{name} {} {admin:?}", time_text(now));
+        let own = match options.has_settings() {
+            true => Some(self.config_with(options)?),
+            false => None,
+        };
+        let own_admin = own.as_ref().map(admin_text);
+        let admin = own_admin.as_deref().unwrap_or(&self.admin);
+        let key = format!("{name} {} {admin}", time_text(now));
         let make = async |folder: &Path| {
+            let mut config = own.unwrap_or_else(|| self.config.clone());
             config::set_folder(&mut config, folder)?;
             let sources = TestSources::new(&self.process.clock, INITIAL_SEED, now);
             let root = &self.root_world.origin.root;
             InitialState::of_objects(&config, objects, &sources, root).await
         };
         self.initial_states.get((key, String::new()), make).await
+    }
+
+    /// Returns the settings of a world with these options.
+    fn config_with(&self, options: &WorldOptions) -> Result<Config> {
+        let mut config = self.config.clone();
+        options.apply(&mut config)?;
+        Ok(config)
     }
 
     /// Replaces a world with a new one in its initial state, with the same tokens. Returns `None` if the world does not
@@ -227,8 +240,7 @@ impl TestWorlds {
             root: format!("{}{path}", self.root_world.origin.root),
             path,
         };
-        let mut config = self.config.clone();
-        plan.options.apply(&mut config)?;
+        let mut config = self.config_with(&plan.options)?;
         config::set_folder(&mut config, &origin.folder)?;
         config.api.base_url = format!("{}{BASE}", origin.root);
         config.store.node_cache_bytes = NODE_CACHE_BYTES;
@@ -271,13 +283,10 @@ impl TestWorlds {
     ) -> Result<TestWorld> {
         let initial = Arc::clone(&plan.initial);
         let entropy = sources.sources().entropy;
-        let (token, digest) = mint_token(TokenKind::Personal, &random(&*entropy)?);
-        let (resources, copied, token_aliases) = initial.start(config, sources, digest)?;
+        let (token, _) = mint_token(TokenKind::Personal, &random(&*entropy)?);
+        let started = initial.start(config, sources, &token)?;
+        let resources = started.resources;
         let limits = Arc::new(RuntimeLimits::open(config, resources.values.clone()).await?);
-        let bootstrap = initial.bootstrap.clone().map(|bootstrap| Bootstrap {
-            personal_access_token: token.expose().to_owned(),
-            ..bootstrap
-        });
         let prepared = WorldParts {
             config,
             accepted: AcceptedLosses::default(),
@@ -294,11 +303,10 @@ impl TestWorlds {
         }
         .prepare()
         .await?;
-        let opened = (Arc::new(resources), bootstrap);
+        let opened = (Arc::new(resources), started.beginning);
         let mut begun = TestWorld::begin(origin, config, sources, opened, prepared).await?;
         begun.plan = Some(plan);
-        begun.copied = Some(copied);
-        begun.token_aliases = token_aliases;
+        begun.token_aliases = started.token_aliases;
         Ok(begun)
     }
 
@@ -318,6 +326,11 @@ impl TestWorlds {
     }
 }
 
+/// Returns the settings of the first admin as text.
+fn admin_text(config: &Config) -> String {
+    format!("{:?}", config::section(&mut config.clone(), "admin"))
+}
+
 /// Returns the name of the state of a world among all initial states.
 fn state_key(world: &TestWorld) -> String {
     format!("copy of {}", world.origin.folder.display())
@@ -328,6 +341,10 @@ fn state_key(world: &TestWorld) -> String {
 fn remove_folder(folder: &Path) -> Result<()> {
     let moved = folder.with_extension("deleted");
     let named = || folder.display().to_string();
-    std::fs::rename(folder, &moved).with_context(named)?;
+    match std::fs::rename(folder, &moved) {
+        // Nothing was written.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        renamed => renamed.with_context(named)?,
+    }
     std::fs::remove_dir_all(&moved).with_context(named)
 }

@@ -143,6 +143,11 @@ impl WorldOptions {
         })
     }
 
+    /// Returns true if a setting differs from those of the server.
+    pub(crate) fn has_settings(&self) -> bool {
+        !self.settings.is_empty()
+    }
+
     /// Applies the settings. Those of the process, which all worlds share, are refused.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use crate::adapters::folder_use::AcceptedLosses;
 use crate::adapters::postgres_node;
 use crate::adapters::private_values::PrivateValues;
 use crate::adapters::stores::{self, Storage};
+use crate::adapters::system_clock::random;
 use crate::config::Config;
 use crate::config::schema::AuditConfig;
 use crate::workers::work_lease_renewal::WorkLeaseRenewal;
@@ -20,7 +21,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, OnceCell};
 use tokio::time::MissedTickBehavior;
 use workgraph_api::{Clock, Entropy};
 use workgraph_audit::{
@@ -63,37 +64,48 @@ fn parse_key(text: &str) -> Result<CheckpointKey> {
     Ok(CheckpointKey::from_seed(&seed)?)
 }
 
-/// Returns the key of a store. Creates it if there is none, and nothing was signed yet or the loss of the key is accepted.
-async fn key_or_new(
-    values: &PrivateValues,
-    storage: &Storage,
+/// Key of a signer, which is read or created when it is first needed.
+struct SignerKey {
+    values: PrivateValues,
+    storage: Arc<Storage>,
     accepted: AcceptedLosses,
-    entropy: &dyn Entropy,
-) -> Result<CheckpointKey> {
-    if let Some(key) = key(values).await? {
-        return Ok(key);
+    /// Seed of a new key.
+    seed: [u8; 32],
+    known: OnceCell<CheckpointKey>,
+}
+
+impl SignerKey {
+    /// Returns the key. Creates it if there is none, and nothing was signed yet or the loss of the key is accepted.
+    async fn get(&self) -> Result<&CheckpointKey> {
+        self.known.get_or_try_init(|| self.find_or_make()).await
     }
-    let tail = storage.audit_log.progress().await;
-    let tail = tail.context("the end of the audit log can't be read")?;
-    if tail.checkpoint.is_some() && !accepted.keys {
-        bail!(
-            "{}: the key that signs the audit log is missing. Put it back from its copy (docs/BACKUPS.md). If it is lost, start once with --new-keys: another key goes on, and what was signed before can only be checked with the anchors",
-            values.describe(KEY)
-        );
+
+    async fn find_or_make(&self) -> Result<CheckpointKey> {
+        let values = &self.values;
+        if let Some(key) = key(values).await? {
+            return Ok(key);
+        }
+        let tail = self.storage.audit_log.progress().await;
+        let tail = tail.context("the end of the audit log can't be read")?;
+        if tail.checkpoint.is_some() && !self.accepted.keys {
+            bail!(
+                "{}: the key that signs the audit log is missing. Put it back from its copy (docs/BACKUPS.md). If it is lost, start once with --new-keys: another key goes on, and what was signed before can only be checked with the anchors",
+                values.describe(KEY)
+            );
+        }
+        let file = AuditKeyFile {
+            seed: STANDARD.encode(self.seed),
+        };
+        if values
+            .replace(KEY, None, &serde_json::to_string_pretty(&file)?)
+            .await?
+        {
+            return Ok(CheckpointKey::from_seed(&self.seed)?);
+        }
+        // Another node has just created it.
+        let made = key(values).await?;
+        made.context("there is no key that signs the audit log")
     }
-    let seed = crate::adapters::system_clock::random::<32>(entropy)?;
-    let file = AuditKeyFile {
-        seed: STANDARD.encode(seed),
-    };
-    if values
-        .replace(KEY, None, &serde_json::to_string_pretty(&file)?)
-        .await?
-    {
-        return Ok(CheckpointKey::from_seed(&seed)?);
-    }
-    // Another node has just created it.
-    let made = key(values).await?;
-    made.context("there is no key that signs the audit log")
 }
 
 /// Returns the file in which checkpoints are anchored: the one in the settings, else one next to the database.
@@ -107,7 +119,7 @@ fn anchor_path(folder: &Path, settings: &AuditConfig) -> PathBuf {
 
 /// Signer of the audit log of one data folder.
 pub(crate) struct AuditSigner {
-    key: CheckpointKey,
+    key: SignerKey,
     /// True if the signer continues after a last checkpoint by another key.
     accepts_lost_key: bool,
     anchor_path: PathBuf,
@@ -122,11 +134,12 @@ pub(crate) struct AuditSigner {
 }
 
 impl AuditSigner {
-    /// Opens the signer of a data folder, with its key, which is created if there is none.
+    /// Returns the signer of a data folder. Its key is read or created by [`check_key`](Self::check_key), or when it is first
+    /// needed.
     ///
     /// # Errors
-    /// Fails if the key can't be read or created.
-    pub(crate) async fn open(
+    /// Fails without random bytes.
+    pub(crate) fn new(
         (folder, values): (&Path, &PrivateValues),
         (settings, accepted): (&AuditConfig, AcceptedLosses),
         retention: Duration,
@@ -134,7 +147,13 @@ impl AuditSigner {
         clock: Arc<dyn Clock>,
         entropy: &dyn Entropy,
     ) -> Result<Self> {
-        let key = key_or_new(values, storage, accepted, entropy).await?;
+        let key = SignerKey {
+            values: values.clone(),
+            storage: Arc::clone(storage),
+            accepted,
+            seed: random(entropy)?,
+            known: OnceCell::new(),
+        };
         Ok(Self {
             key,
             accepts_lost_key: accepted.keys,
@@ -148,6 +167,14 @@ impl AuditSigner {
             storage: Arc::clone(storage),
             clock,
         })
+    }
+
+    /// Reads the key, or creates it if there is none.
+    ///
+    /// # Errors
+    /// Fails if the key can't be read or created.
+    pub(crate) async fn check_key(&self) -> Result<()> {
+        self.key.get().await.map(drop)
     }
 
     /// Signs and prunes the log as long as the server runs.
@@ -185,7 +212,11 @@ impl AuditSigner {
         let tail = self.storage.audit_log.progress().await;
         let tail = tail.context("the end of the audit log can't be read")?;
         let signed = match &tail.checkpoint {
-            Some(line) => read_checkpoint(line, &self.key.public())?.head.seq,
+            Some(line) => {
+                read_checkpoint(line, &self.key.get().await?.public())?
+                    .head
+                    .seq
+            }
             None => 0,
         };
         Ok(tail.head.seq > signed)
@@ -198,7 +229,8 @@ impl AuditSigner {
         }
         let tail = self.storage.audit_log.progress().await;
         let tail = tail.context("the end of the audit log can't be read")?;
-        let public = self.key.public();
+        let key = self.key.get().await?;
+        let public = key.public();
         let last = match &tail.checkpoint {
             Some(line) => match read_checkpoint(line, &public) {
                 Err(_) if self.accepts_lost_key => {
@@ -242,7 +274,7 @@ impl AuditSigner {
             base: old.unwrap_or(base),
             head: tail.head,
         };
-        let line = self.key.sign(&checkpoint);
+        let line = key.sign(&checkpoint);
         let head = checkpoint.head.seq;
         let stored = self.storage.audit_log.store_checkpoint(StoredCheckpoint {
             previous: tail.checkpoint,

@@ -49,7 +49,7 @@ pub(crate) async fn blob_store(
         return Ok(Arc::new(folder));
     }
     let upload_max = config.api.upload_max;
-    let owner = resources.bucket_owner(config).await?;
+    let owner = resources.bucket_owner().await?;
     let bucket = BlobBucket::new(&config.bucket, config.folder(), owner, clock, upload_max)?;
     let bucket = Arc::new(bucket);
     if exposure::is_plain(&config.bucket.endpoint.0) {

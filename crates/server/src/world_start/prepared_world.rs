@@ -53,7 +53,7 @@ impl WorldParts<'_> {
     /// Prepares the world. Nothing works on it yet.
     ///
     /// # Errors
-    /// Fails if the files of attachments, the webhooks, the shared limiter or the audit log can't be used.
+    /// Fails if the files of attachments, the webhooks or the shared limiter can't be used.
     pub(crate) async fn prepare(self) -> Result<PreparedWorld> {
         let (config, resources) = (self.config, self.resources);
         let api = resources.api(config, config.limits);
@@ -76,15 +76,14 @@ impl WorldParts<'_> {
             resources.clock.clone(),
             resources.entropy.clone(),
         );
-        let audit_signer = AuditSigner::open(
+        let audit_signer = AuditSigner::new(
             (config.folder(), &resources.values),
             (&config.audit, self.accepted),
             config.api.audit_retention,
             &resources.storage,
             resources.clock.clone(),
             &*resources.entropy,
-        )
-        .await?;
+        )?;
         let auth_url = format!("{}{}", self.root, self.path);
         let portal = resources.portal(config, &auth_url, &api, &service, &keys)?;
         let is_fixed = !config.server.public_url.0.is_empty();

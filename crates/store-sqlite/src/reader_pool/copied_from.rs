@@ -7,8 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workgraph_core::storage::GraphStoreError;
 
-/// Work that prepares the database of a copy for its first write.
-pub(crate) type Preparation = dyn FnMut(&mut Connection) -> Result<(), StoreOpenError> + Send;
+/// Work that prepares a copy for its first write. It may be run again if it failed.
+pub(crate) struct Preparation {
+    /// Copies the database, unless that is done. It holds the lock on the folder of the copy afterwards.
+    pub(crate) copy: Box<dyn FnMut() -> Result<(), StoreOpenError> + Send>,
+    /// Reseals the secrets in the database of the copy.
+    pub(crate) reseal: Box<dyn FnMut(&mut Connection) -> Result<(), StoreOpenError> + Send>,
+}
 
 /// Source of a copy, with the pool `P` of connections that read in it. The content of both is the same until the copy is
 /// written, so reads of the copy can use the connections of the source, their prepared statements, and its caches.
@@ -16,12 +21,11 @@ pub(crate) struct CopiedFrom<P> {
     source: Arc<P>,
     /// True once the copy reads in its own database.
     is_left: AtomicBool,
-    /// Preparation of the first write. It holds the lock on the folder of the copy afterwards.
-    preparation: Mutex<Box<Preparation>>,
+    preparation: Mutex<Preparation>,
 }
 
 impl<P> CopiedFrom<P> {
-    pub(crate) fn new(source: Arc<P>, preparation: Box<Preparation>) -> Self {
+    pub(crate) fn new(source: Arc<P>, preparation: Preparation) -> Self {
         Self {
             source,
             is_left: AtomicBool::new(false),
@@ -34,7 +38,7 @@ impl<P> CopiedFrom<P> {
         (!self.is_left.load(Ordering::Acquire)).then_some(&*self.source)
     }
 
-    /// Runs the preparation, unless it is done, with a function that runs it on the connection of the copy.
+    /// Runs the preparation by a function, unless it is done.
     ///
     /// # Errors
     /// Fails as the function does; the preparation then stays to be done.
@@ -47,7 +51,7 @@ impl<P> CopiedFrom<P> {
         }
         let mut preparation = self.preparation.lock();
         if !self.is_left.load(Ordering::Acquire) {
-            run(&mut **preparation)?;
+            run(&mut preparation)?;
             self.is_left.store(true, Ordering::Release);
         }
         Ok(())

@@ -48,7 +48,7 @@ impl SignerFixture {
         );
         let values = PrivateValues::Folder(folder.clone());
         let entropy = SystemEntropy::new();
-        let signer = AuditSigner::open(
+        let signer = AuditSigner::new(
             (&folder, &values),
             (&settings, AcceptedLosses::default()),
             90 * DAY,
@@ -57,7 +57,7 @@ impl SignerFixture {
             &entropy,
         );
         Self {
-            signer: signer.await.unwrap(),
+            signer: signer.unwrap(),
             folder,
             settings,
             storage,
@@ -226,15 +226,15 @@ async fn another_key_signs_nothing_and_says_so() {
     std::fs::remove_file(fixture.folder.join("audit-key.json")).unwrap();
     let values = PrivateValues::Folder(fixture.folder.clone());
     let open = async |accepted| {
-        AuditSigner::open(
+        let signer = AuditSigner::new(
             (&fixture.folder, &values),
             (&fixture.settings, accepted),
             90 * DAY,
             &fixture.storage,
             fixture.clock.clone(),
             &SystemEntropy::new(),
-        )
-        .await
+        )?;
+        signer.check_key().await.map(|()| signer)
     };
     let lost = AcceptedLosses {
         keys: true,

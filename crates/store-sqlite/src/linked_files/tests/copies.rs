@@ -17,26 +17,32 @@ fn counted(calls: &Arc<AtomicU64>) -> (Box<KeyCheck<'static>>, Box<Reseal<'stati
     (Box::new(check), Box::new(|_, _| Ok(None)))
 }
 
+/// Opens a closed store as a source.
+fn source_of(from: &ScratchFolder) -> SqliteStore {
+    let opened = SqliteStore::open_source(from.path(), StoreOptions::default());
+    let (source, method) = opened.unwrap();
+    assert_eq!(method, CopyMethod::Linked);
+    source
+}
+
 /// Opens a copy of a source in a new folder, with a counter of the checks of its keys.
 fn copy_of(source: &SqliteStore) -> (ScratchFolder, SqliteStore, Arc<AtomicU64>) {
     let (folder, calls) = (ScratchFolder::new("copy-of"), Arc::<AtomicU64>::default());
-    let path = folder.path();
+    let path = folder.join("own");
     let opened = SqliteStore::open_copy(source, path, single(), Vec::new(), counted(&calls));
-    let (store, method) = opened.unwrap();
-    assert_eq!(method, CopyMethod::Linked);
-    (folder, store, calls)
+    (folder, opened.unwrap(), calls)
 }
 
 #[test]
 fn a_copy_reads_through_its_source_until_its_first_write_and_then_in_its_own_database() {
     let (from, fixture) = base();
     let before = fs::read(from.join("workgraph.db")).unwrap();
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
+    let source = source_of(&from);
     let (folder, written, calls) = copy_of(&source);
     let (_other, unwritten, _) = copy_of(&source);
     assert_eq!((count(&written), count(&unwritten)), (1, 1));
     assert_eq!(written.max_gid(), source.max_gid());
-    assert!(!folder.join("workgraph.db-wal").exists(), "nothing is open");
+    assert!(!folder.join("own").exists(), "a copy has no files yet");
     assert_eq!(calls.load(Ordering::Relaxed), 0);
     for at in 2..4 {
         add(&written, &mut fixture.clone(), "own");
@@ -51,11 +57,12 @@ fn a_copy_reads_through_its_source_until_its_first_write_and_then_in_its_own_dat
     written.close_idle_connections();
     assert_eq!(count(&written), 3);
     assert!(matches!(
-        SqliteStore::lock_folder(folder.path()),
+        SqliteStore::lock_folder(folder.join("own")),
         Err(StoreOpenError::Locked(_))
     ));
     drop(written);
-    assert_eq!(count(&open(&folder)), 3);
+    let again = SqliteStore::open(folder.join("own"), single()).unwrap();
+    assert_eq!(count(&again), 3);
     let refused = block_on(source.commit(fixture.clone().take()));
     assert!(refused.unwrap_err().to_string().contains("closed"));
     assert!(fs::read(from.join("workgraph.db")).unwrap() == before);
@@ -64,7 +71,7 @@ fn a_copy_reads_through_its_source_until_its_first_write_and_then_in_its_own_dat
 #[test]
 fn a_copy_whose_keys_are_refused_is_not_written_and_still_reads_its_source() {
     let (from, mut fixture) = base();
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
+    let source = source_of(&from);
     let folder = ScratchFolder::new("refused");
     let mut refusals = 1;
     let check: Box<KeyCheck<'static>> = Box::new(move |_| match refusals {
@@ -79,7 +86,7 @@ fn a_copy_whose_keys_are_refused_is_not_written_and_still_reads_its_source() {
         Box::new(|_: u64, _: &str| Ok(None)) as Box<Reseal<'static>>,
     );
     let opened = SqliteStore::open_copy(&source, folder.path(), single(), Vec::new(), keys);
-    let store = opened.unwrap().0;
+    let store = opened.unwrap();
     fixture.workspace("own");
     let changes = fixture.take();
     let refused = block_on(store.commit(changes.clone()))
@@ -92,6 +99,41 @@ fn a_copy_whose_keys_are_refused_is_not_written_and_still_reads_its_source() {
 }
 
 #[test]
+fn a_copy_whose_files_cannot_be_made_is_not_written_and_the_next_write_tries_again() {
+    let (from, fixture) = base();
+    let source = source_of(&from);
+    let (folder, store, calls) = copy_of(&source);
+    let refused = |blocked: &str| {
+        let mut fixture = fixture.clone();
+        fixture.workspace("own");
+        let error = block_on(store.commit(fixture.take())).unwrap_err();
+        assert!(error.to_string().contains(blocked), "{error}");
+        assert_eq!((count(&store), calls.load(Ordering::Relaxed)), (1, 0));
+    };
+    fs::write(folder.join("own"), "a file").unwrap();
+    refused("own");
+    fs::remove_file(folder.join("own")).unwrap();
+    fs::create_dir(folder.join("own")).unwrap();
+    fs::write(folder.join("own/workgraph.db"), "another database").unwrap();
+    refused("exists already");
+    let kept = fs::read_to_string(folder.join("own/workgraph.db"));
+    assert_eq!(kept.unwrap(), "another database");
+    fs::remove_file(folder.join("own/workgraph.db")).unwrap();
+    add(&store, &mut fixture.clone(), "own");
+    assert_eq!((count(&store), count(&source)), (2, 1));
+}
+
+#[test]
+fn a_copy_of_an_unwritten_copy_has_the_content_of_the_source() {
+    let (from, fixture) = base();
+    let source = source_of(&from);
+    let (_folder, first, _) = copy_of(&source);
+    let second = open_copy(&first);
+    add(&second, &mut fixture.clone(), "own");
+    assert_eq!((count(&source), count(&first), count(&second)), (1, 1, 2));
+}
+
+#[test]
 fn what_a_copy_changes_in_tokens_and_access_is_not_seen_through_the_caches_of_its_source() {
     let (from, _) = base();
     let digest = |text: &str| SecretDigest::of(text);
@@ -100,7 +142,7 @@ fn what_a_copy_changes_in_tokens_and_access_is_not_seen_through_the_caches_of_it
     let token = TokenRecord::personal(900, digest("stored"), 5, UNIX_EPOCH);
     block_on(ordinary.insert_token(token)).unwrap();
     drop(ordinary);
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
+    let source = source_of(&from);
     let stores: Vec<_> = ["first", "second"]
         .map(|name| {
             let folder = ScratchFolder::new(name);
@@ -108,7 +150,7 @@ fn what_a_copy_changes_in_tokens_and_access_is_not_seen_through_the_caches_of_it
             let alias = vec![TokenAlias { given, stored }];
             let keys = counted(&Arc::default());
             let opened = SqliteStore::open_copy(&source, folder.path(), single(), alias, keys);
-            (folder, opened.unwrap().0)
+            (folder, opened.unwrap())
         })
         .into();
     let [(_, first), (_, second)] = &*stores else {
@@ -138,7 +180,7 @@ fn title(store: &SqliteStore, gid: Gid) -> Option<String> {
 fn copies_that_write_the_same_gids_never_show_what_another_wrote() {
     for seed in 0..24_u64 {
         let (from, fixture) = base();
-        let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
+        let source = source_of(&from);
         let mut copies: Vec<_> = (0..4)
             .map(|_| (copy_of(&source), fixture.clone(), BTreeMap::new()))
             .collect();
@@ -169,7 +211,7 @@ fn copies_that_write_the_same_gids_never_show_what_another_wrote() {
 #[test]
 fn a_read_that_begins_after_the_first_write_of_a_copy_shows_it() {
     let (from, fixture) = base();
-    let source = SqliteStore::open_source(from.path(), StoreOptions::default()).unwrap();
+    let source = source_of(&from);
     for _ in 0..40 {
         let (_folder, store, _) = copy_of(&source);
         let acknowledged = AtomicU64::new(1);
