@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use workgraph_core::storage::GraphStoreError;
 
+type CopyStep = Box<dyn FnMut() -> Result<(), StoreOpenError> + Send>;
+type ResealStep = Box<dyn FnMut(&mut Connection) -> Result<(), StoreOpenError> + Send>;
+
 /// Work that prepares a copy for its first write. It may be run again if it failed.
 pub(crate) struct Preparation {
     /// Copies the database, unless that is done. It holds the lock on the folder of the copy afterwards.
-    pub(crate) copy: Box<dyn FnMut() -> Result<(), StoreOpenError> + Send>,
+    pub(crate) copy: CopyStep,
     /// Reseals the secrets in the database of the copy.
-    pub(crate) reseal: Box<dyn FnMut(&mut Connection) -> Result<(), StoreOpenError> + Send>,
+    pub(crate) reseal: ResealStep,
 }
 
 /// Source of a copy, with the pool `P` of connections that read in it. The content of both is the same until the copy is
