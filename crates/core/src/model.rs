@@ -1,5 +1,6 @@
 //! Model of the domain: gids, nodes, drafts, the declarations of resource types with their fields, and checks of input.
 pub(crate) mod auto_id;
+pub mod body;
 pub(crate) mod body_reader;
 pub mod computed_field;
 pub mod computed_nodes;
@@ -13,6 +14,7 @@ pub mod external_data;
 pub mod gid;
 pub mod group_members;
 pub mod index_key;
+pub mod json_members;
 pub mod node;
 pub mod node_head;
 pub mod node_types;

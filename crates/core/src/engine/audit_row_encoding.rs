@@ -2,7 +2,8 @@
 use crate::audit::{ActorContext, AuditEntry, AuditRow, AuthMethod, first_gid};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
-use crate::model::node::{Node, decode_json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::Type;
 use crate::model::resources::{resource, user};
 use crate::model::time::Time;

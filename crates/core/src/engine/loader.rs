@@ -27,7 +27,7 @@ const EDGE: usize = size_of::<Edge>();
 
 /// Returns the bytes that a node takes.
 fn weight(node: &Node) -> usize {
-    size_of::<Node>() + node.head.len() + node.body.len()
+    size_of::<Node>() + node.head.len() + node.body.weight()
 }
 
 /// Gatherer of the nodes and edges of one query.

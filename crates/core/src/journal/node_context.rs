@@ -5,7 +5,8 @@
 //! transaction of the commit. Edges of a new node are in the change set itself; only edges of older nodes are read.
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
-use crate::model::node::{Node, decode_json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{Relation, Type, rel};
 use crate::model::resources::{custom_field_setting, membership, resource, section, status_update};
 use crate::storage::snapshot::{Depth, Transaction};

@@ -1,29 +1,45 @@
-//! Reading a stored body in one pass.
-use crate::model::node::{Members, members};
+//! Reading of the members of an object by their keys.
+use crate::model::body::{Body, MemberPosition, Positions, find, positions};
+use crate::model::json_members::members;
 use crate::model::readable::Readable;
 use crate::model::registry::TypedField;
-use smallvec::SmallVec;
 
-/// Number of a body's members noted without a heap allocation; most bodies have fewer.
-const INLINE: usize = 16;
-
-/// Reader of a body. It takes one pass if the fields are read in stored order, as they usually are, and reads no further
-/// than the last field that is needed.
+/// Reader of the members of an object. It is fastest if they are read in stored order.
 pub(crate) struct BodyReader<'n> {
-    /// Members read so far.
-    pairs: SmallVec<[(&'n str, &'n str); INLINE]>,
-    /// Most likely index of the next field.
+    text: &'n str,
+    index: ReaderIndex<'n>,
+    /// Most likely number of the next member.
     at: usize,
-    rest: Members<'n>,
+}
+
+enum ReaderIndex<'n> {
+    /// Index of a body.
+    Kept(&'n [MemberPosition]),
+    /// Index of another text.
+    Own(Positions),
+    /// Text that can't be indexed.
+    None,
 }
 
 impl<'n> BodyReader<'n> {
+    /// Returns the reader of a body.
     #[inline]
-    pub(crate) fn new(body: &'n str) -> Self {
+    pub(crate) fn new(body: &'n Body) -> Self {
+        let positions = body.positions();
         Self {
-            pairs: SmallVec::new(),
+            text: body,
+            index: positions.map_or(ReaderIndex::None, ReaderIndex::Kept),
             at: 0,
-            rest: members(body),
+        }
+    }
+
+    /// Returns the reader of an object that is read once, such as a head.
+    #[inline]
+    pub(crate) fn of_text(text: &'n str) -> Self {
+        Self {
+            text,
+            index: positions(text).map_or(ReaderIndex::None, ReaderIndex::Own),
+            at: 0,
         }
     }
 
@@ -36,43 +52,102 @@ impl<'n> BodyReader<'n> {
     }
 
     /// Returns the raw value under a key, if any.
+    #[inline]
     pub(crate) fn find(&mut self, key: &str) -> Option<&'n str> {
-        let (before, after) = self.pairs.split_at_checked(self.at)?;
-        let known = after
-            .iter()
-            .chain(before)
-            .position(|(name, _)| *name == key);
-        if let Some(step) = known {
-            let at = (self.at + step) % self.pairs.len();
-            self.at = at + 1;
-            return self.pairs.get(at).map(|(_, value)| *value);
-        }
-        for (name, value) in self.rest.by_ref() {
-            self.pairs.push((name, value));
-            if name == key {
-                self.at = self.pairs.len();
-                return Some(value);
+        let index = match &self.index {
+            ReaderIndex::Kept(index) => index,
+            ReaderIndex::Own(index) => index.as_slice(),
+            ReaderIndex::None => {
+                let mut all = members(self.text);
+                return all.find(|(name, _)| *name == key).map(|(_, value)| value);
             }
-        }
-        None
+        };
+        let (at, value) = find(self.text, index, key, self.at)?;
+        self.at = at + 1;
+        Some(value)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::body::INLINE;
+    use proptest::prelude::*;
+
+    /// Returns an object whose members have these keys, each with its quoted key as value.
+    fn object(keys: &[String]) -> Body {
+        let members: Vec<String> = keys.iter().map(|k| format!("\"{k}\":\"{k}\"")).collect();
+        format!("{{{}}}", members.join(",")).into()
+    }
 
     #[test]
     fn members_are_found_in_any_order_and_beyond_those_noted_inline() {
         let keys: Vec<String> = (0..3 * INLINE).map(|n| format!("k{n}")).collect();
-        let body: Vec<String> = keys.iter().map(|k| format!("\"{k}\":\"{k}\"")).collect();
-        let body = format!("{{{}}}", body.join(","));
+        let body = object(&keys);
         for step in [1, 5, 7, keys.len() - 1] {
+            for mut reader in [BodyReader::new(&body), BodyReader::of_text(&body)] {
+                for at in 0..keys.len() {
+                    let key = &keys[at * step % keys.len()];
+                    assert_eq!(reader.find(key), Some(format!("\"{key}\"").as_str()));
+                    assert_eq!(reader.find("none"), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_with_a_long_key_is_read_without_an_index() {
+        let keys = ["a".to_owned(), "b".repeat(70_000), "c".to_owned()];
+        let body = object(&keys);
+        assert_eq!(BodyReader::new(&body).find("c"), Some("\"c\""));
+        assert_eq!(body.find(&keys[1]).map(str::len), Some(70_002));
+    }
+
+    #[test]
+    fn a_body_is_its_text() {
+        let (read, unread): (Body, Body) = ("{\"a\":1}".into(), "{\"a\":1}".into());
+        assert_eq!(BodyReader::new(&read).find("a"), Some("1"));
+        assert_eq!((&read, read.clone().find("a")), (&unread, Some("1")));
+        assert_eq!(format!("{read:?}"), format!("{:?}", &*unread));
+        for empty in ["", "{}"] {
+            assert_eq!(BodyReader::new(&empty.into()).find("a"), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_what_a_scan_finds(
+            keys in proptest::collection::vec("[a-c]{1,3}|[a-z_]{1,12}", 0..40),
+            values in proptest::collection::vec(any::<String>(), 40),
+            asked in proptest::collection::vec("[a-c]{1,3}|[a-z_]{1,12}", 0..40),
+        ) {
+            let mut object = serde_json::Map::new();
+            for (at, (key, value)) in keys.iter().zip(&values).enumerate() {
+                let value = match at % 3 {
+                    0 => serde_json::json!(value),
+                    1 => serde_json::json!({"n": [value, at]}),
+                    _ => serde_json::json!(at),
+                };
+                object.insert(key.clone(), value);
+            }
+            let text = serde_json::Value::from(object).to_string();
+            let body = Body::from(text.clone());
+            for mut reader in [BodyReader::new(&body), BodyReader::of_text(&text)] {
+                for key in keys.iter().chain(&asked) {
+                    let scanned = members(&text).find(|(name, _)| name == key).map(|(_, v)| v);
+                    prop_assert_eq!(reader.find(key), scanned);
+                    prop_assert_eq!(body.find(key), scanned);
+                }
+            }
+        }
+
+        #[test]
+        fn the_index_of_any_text_finds_what_a_scan_finds(text in ".{0,60}|[{\"a:,1}\\[\\]]{0,40}") {
+            let body = Body::from(text.clone());
             let mut reader = BodyReader::new(&body);
-            for at in 0..keys.len() {
-                let key = &keys[at * step % keys.len()];
-                assert_eq!(reader.find(key), Some(format!("\"{key}\"").as_str()));
-                assert_eq!(reader.find("none"), None);
+            for (key, value) in members(&text) {
+                let first = members(&text).find(|(name, _)| *name == key).map(|(_, v)| v);
+                prop_assert!(reader.find(key) == first || reader.find(key) == Some(value));
             }
         }
     }

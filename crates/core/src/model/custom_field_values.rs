@@ -14,7 +14,8 @@
 use crate::model::auto_id;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
-use crate::model::node::{Node, decode_json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{Node, decode_json_string};
 use crate::model::number_format::NumberFormat;
 use crate::model::registry::CustomFieldType;
 use crate::model::resources::custom_field;

@@ -1,6 +1,7 @@
 //! Drafts: new nodes, or next versions of nodes, before they are written.
 use crate::model::gid::Gid;
-use crate::model::node::{Node, json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{Node, json_string};
 use crate::model::node_head::head;
 use crate::model::readable::Readable;
 use crate::model::registry::{ByType, FieldSource, LinkOne, Relation, Type, TypedField};

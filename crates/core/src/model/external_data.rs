@@ -2,7 +2,8 @@
 //!
 //! The body of a task has one object for all apps, with a member `{gid, data}` for each. Versions before 0.2 stored a single
 //! `{gid, data}`. Its app is unknown: every app sees it, until one writes its own.
-use crate::model::node::{decode_json_string, json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{decode_json_string, json_string};
 use std::borrow::Cow;
 
 /// Longest id, in characters.

@@ -1,5 +1,5 @@
 //! Members of a group: the JSON object that a field with parts is stored as. Values stay text, so numbers keep their digits.
-use crate::model::node::members;
+use crate::model::json_members::members;
 use std::fmt;
 
 /// Members of a group, in their order, each with its value as JSON.

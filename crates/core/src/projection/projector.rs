@@ -274,11 +274,10 @@ impl<'a> Projector<'a> {
         }
         self.byte(b'{');
         let mut first = true;
-        let mut body = BodyReader::new(if plan.reads_body {
-            &node.body
-        } else {
-            &node.head
-        });
+        let mut body = match plan.reads_body {
+            true => BodyReader::new(&node.body),
+            false => BodyReader::of_text(&node.head),
+        };
         for step in &plan.steps {
             self.field(node, &mut body, step, &mut first);
         }
@@ -468,7 +467,7 @@ impl<'a> Projector<'a> {
         };
         self.name(step, first);
         self.byte(b'{');
-        let (mut inner, mut none) = (BodyReader::new(value), true);
+        let (mut inner, mut none) = (BodyReader::of_text(value), true);
         for part in parts {
             self.field(node, &mut inner, part, &mut none);
         }

@@ -1,6 +1,7 @@
 //! Commit clock: gives changes instants in the order in which they are committed.
 use crate::model::gid::Gid;
-use crate::model::node::{Node, members};
+use crate::model::json_members::members;
+use crate::model::node::Node;
 use crate::model::time::Time;
 use crate::search::is_searchable;
 use crate::storage::Changes;

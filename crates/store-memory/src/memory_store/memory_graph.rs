@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 use workgraph_core::audit::AuditRow;
+use workgraph_core::model::body::Body;
 use workgraph_core::model::gid::{GID_END, Gid};
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
@@ -168,7 +169,7 @@ fn cut(node: &Node, depth: Depth) -> Option<Arc<Node>> {
         Depth::Edge => None,
         Depth::Head => Some(Arc::new(Node {
             version: 0,
-            body: Box::default(),
+            body: Body::default(),
             ..node.clone()
         })),
         Depth::Full => Some(Arc::new(node.clone())),

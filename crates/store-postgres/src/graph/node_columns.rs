@@ -3,6 +3,7 @@ use crate::columns::{code, gid, maybe_gid, number};
 use crate::database_error::DatabaseError;
 use std::sync::Arc;
 use tokio_postgres::Row;
+use workgraph_core::model::body::Body;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
@@ -48,7 +49,7 @@ pub(super) fn node(
     let ty = Type::from_code(code(row, at)?).ok_or_else(|| DatabaseError::unreadable("kind"))?;
     let (version, body) = match depth {
         Depth::Full => (number(row, at + 3)?, row.try_get::<_, &str>(at + 4)?.into()),
-        _ => (0, Box::default()),
+        _ => (0, Body::default()),
     };
     Ok(Some(Arc::new(Node {
         gid,

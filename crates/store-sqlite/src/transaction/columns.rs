@@ -100,7 +100,7 @@ pub(super) fn node(
         workspace,
         version,
         head,
-        body,
+        body: body.into(),
     })))
 }
 

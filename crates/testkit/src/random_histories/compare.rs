@@ -3,6 +3,7 @@ use super::generator::{ModelWorld, name, relation};
 use proptest::prelude::*;
 use std::fmt::Debug;
 use workgraph_auth::conformance::block_on;
+use workgraph_core::model::body::Body;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Direction, Relation, Type, rel};
@@ -174,7 +175,7 @@ fn alike(left: Option<&Node>, right: Option<&Node>) -> (Option<Node>, Option<Nod
     let cut = |node: &Node| Node {
         version: if shallow { 0 } else { node.version },
         body: if shallow {
-            Box::default()
+            Body::default()
         } else {
             node.body.clone()
         },

@@ -1,7 +1,8 @@
 //! Custom fields: their definitions, and their values in the records of tasks.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
-use crate::model::node::{Node, decode_json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{
     CustomFieldType, Direction, FieldSource, LinkMany, LinkOne, NAME_MAX, Opaque, Resource,
     TEXT_MAX, Type, TypedField, ValuePart, ValueType, rel,

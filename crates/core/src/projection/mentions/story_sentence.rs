@@ -2,7 +2,8 @@
 use crate::model::custom_field_values;
 use crate::model::custom_field_values::DisplayFormat;
 use crate::model::gid::Gid;
-use crate::model::node::{Node, decode_json_string, members};
+use crate::model::json_members::members;
+use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{CustomFieldType, FieldSource, LinkOne, TypedField};
 use crate::model::resources::story;
 use crate::storage::ReadView;

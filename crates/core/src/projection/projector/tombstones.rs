@@ -10,14 +10,14 @@ impl Projector<'_> {
         self.byte(b'{');
         let mut first = true;
         for step in &plan.steps {
-            let mut head = BodyReader::new(&node.head);
+            let mut head = BodyReader::of_text(&node.head);
             let is_known = match step.def.source {
                 FieldSource::Gid | FieldSource::TypeName => true,
                 FieldSource::Stored(key) => head.find(key).is_some(),
                 _ => false,
             };
             if is_known {
-                self.field(node, &mut BodyReader::new(&node.head), step, &mut first);
+                self.field(node, &mut BodyReader::of_text(&node.head), step, &mut first);
             }
         }
         self.byte(b'}');

@@ -29,7 +29,7 @@ pub(crate) trait CachedPart: Sized {
 impl CachedPart for Arc<Node> {
     const NUMBER: u64 = 1;
     fn bytes(&self) -> usize {
-        self.head.len() + self.body.len()
+        self.head.len() + self.body.weight()
     }
     fn deep_copy(&self) -> Self {
         Self::new(Node::clone(self))
