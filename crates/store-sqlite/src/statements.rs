@@ -44,9 +44,12 @@ statements! {
     ScanInEdge = scan_in!("");
     ScanInHead = scan_in!(head_cols!());
     ScanInFull = scan_in!(full_cols!());
-    // All sources, live or not: their nodes are cached, and the cache knows which are live.
+    // All sources, live or not: their nodes are cached, and the cache knows which are live. A comparison of rank and source
+    // together would be made again for each row.
     ScanInAll = "SELECT e.src, e.rank, e.seq, e.aux FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 \
-        AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src LIMIT ?5";
+        AND e.rank >= ?3 ORDER BY e.rank, e.src LIMIT ?4";
+    ScanInRank = "SELECT e.src, e.rank, e.seq, e.aux FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 \
+        AND e.rank = ?3 AND e.src > ?4 ORDER BY e.src LIMIT ?5";
     OutAll = "SELECT e.rel, e.dst, e.rank, e.aux, e.seq FROM edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst LIMIT ?2";
     ListIn = "SELECT src FROM edge WHERE dst = ?1 AND rel = ?2 LIMIT ?3";
     // Used together with `ScanInFull`. No LIMIT, which would count edges; the reader stops instead. The outer index orders

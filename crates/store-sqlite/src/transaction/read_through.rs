@@ -147,14 +147,40 @@ impl<'c> SqliteTransaction<'c> {
         Ok(list.filter(|list| list.len() <= most))
     }
 
-    /// Returns the edges of a list, whether their sources are live or not.
-    fn all_in(
+    /// Returns the edges of a list after a rank and a source, whether their sources are live or not.
+    pub(super) fn all_in(
         &mut self,
         (dst, rel): (Gid, Relation),
-        after: (i64, i64),
+        (rank, src): (i64, i64),
         most: usize,
     ) -> Result<Vec<Edge>, GraphStoreError> {
         let mut edges = Vec::with_capacity(most.min(512));
+        let mut first_rank = Some(rank);
+        if (rank, src) != (i64::MIN, i64::MIN) {
+            self.add_edges_in(
+                Sql::ScanInRank,
+                (dst, rel),
+                (rank, Some(src)),
+                most,
+                &mut edges,
+            )?;
+            first_rank = rank.checked_add(1);
+        }
+        let room = most - edges.len();
+        if let (Some(rank), 1..) = (first_rank, room) {
+            self.add_edges_in(Sql::ScanInAll, (dst, rel), (rank, None), room, &mut edges)?;
+        }
+        Ok(edges)
+    }
+
+    fn add_edges_in(
+        &mut self,
+        sql: Sql,
+        (dst, rel): (Gid, Relation),
+        (rank, src): (i64, Option<i64>),
+        most: usize,
+        edges: &mut Vec<Edge>,
+    ) -> Result<(), GraphStoreError> {
         let read = |row: &Row<'_>| {
             edges.push(Edge {
                 src: gid(row, 0)?,
@@ -166,9 +192,12 @@ impl<'c> SqliteTransaction<'c> {
             });
             Ok(())
         };
-        let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
-        self.each(Sql::ScanInAll, params, read).map_err(failed)?;
-        Ok(edges)
+        let (dst, rel, most) = (dst.as_i64(), rel.0, limit(most));
+        match src {
+            Some(src) => self.each(sql, (dst, rel, rank, src, most), read),
+            None => self.each(sql, (dst, rel, rank, most), read),
+        }
+        .map_err(failed)
     }
 
     /// Visits the outgoing edges of a node with relations from `lo` to `hi`.
@@ -185,6 +214,55 @@ impl<'c> SqliteTransaction<'c> {
                 Ok(())
             }
             None => self.edges_out(src, lo, hi, Depth::Edge, &mut |edge, _| each(edge)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::connection_setup::StoreOptions;
+    use crate::sqlite_store::SqliteStore;
+    use workgraph_core::model::gid::Gid;
+    use workgraph_core::model::registry::rel;
+    use workgraph_testkit::ScratchFolder;
+
+    #[test]
+    fn a_list_goes_on_after_each_of_its_edges_whatever_their_ranks() {
+        let folder = ScratchFolder::new("list-after");
+        let options = StoreOptions {
+            single_connection: true,
+            ..StoreOptions::default()
+        };
+        let store = SqliteStore::open(folder.path(), options).unwrap();
+        let gid = |number| Gid::new(number).unwrap();
+        let ranks = [i64::MIN, -1, 0, 0, 0, 7, i64::MAX, i64::MAX];
+        let insert = "INSERT INTO edge (src, rel, dst, rank, seq) VALUES (?1, ?2, 9, ?3, 1)";
+        let inserted = store.readers.alone(|conn| {
+            for (at, rank) in ranks.into_iter().enumerate() {
+                conn.execute(insert, (at as i64 + 1, rel::SECTION.0, rank))
+                    .unwrap();
+            }
+        });
+        inserted.unwrap();
+        let list: Vec<_> = ranks.into_iter().zip(1..).collect();
+        let start = (i64::MIN, i64::MIN);
+        for after in list.iter().copied().chain([start, (3, 1), (0, 99)]) {
+            for most in 1..10 {
+                let read = store
+                    .readers
+                    .read(|tx| tx.all_in((gid(9), rel::SECTION), after, most));
+                let read: Vec<_> = read
+                    .unwrap()
+                    .iter()
+                    .map(|e| (e.rank, e.src.as_i64()))
+                    .collect();
+                let rest = list.iter().copied().filter(|edge| *edge > after);
+                assert_eq!(
+                    read,
+                    rest.take(most).collect::<Vec<_>>(),
+                    "{most} after {after:?}"
+                );
+            }
         }
     }
 }
