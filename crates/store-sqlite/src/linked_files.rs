@@ -160,6 +160,12 @@ impl SqliteStore {
         self.readers.reads_in_source()
     }
 
+    /// Refuses the first write of a [copy](Self::open_copy) that was not written yet: its folder is about to be removed, and a
+    /// late write would make it again. A copy that was written, or another store, is not affected.
+    pub fn refuse_first_write(&self) {
+        self.readers.stay_in_source();
+    }
+
     /// Closes idle connections, which frees their files and memory. The next read or write opens a connection again.
     pub fn close_idle_connections(&self) {
         self.readers.close_idle();

@@ -170,6 +170,13 @@ impl ReaderPool {
         })
     }
 
+    /// Refuses the first write of a copy that was not written yet.
+    pub(crate) fn stay_in_source(&self) {
+        if let Some(copied_from) = &self.copied_from {
+            copied_from.stay();
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock()
     }

@@ -2,7 +2,7 @@
 use crate::audit::{ActorContext, AuditEntry, AuditRow, AuthMethod, first_gid};
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
-use crate::model::json_members::members;
+use crate::model::json_members::member;
 use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::Type;
 use crate::model::resources::{resource, user};
@@ -178,13 +178,10 @@ fn actor<'a>(acting: &'a ActorContext, node: Option<&Node>) -> RowActor<'a> {
 }
 
 fn subject(gid: Gid, node: Option<&Node>) -> RowResource<'_> {
-    let subtype = node.and_then(|node| {
-        let (_, value) = members(&node.head).find(|(key, _)| *key == "resource_subtype")?;
-        Some(decode_json_string(value))
-    });
+    let subtype = node.and_then(|node| member(&node.head, "resource_subtype"));
     RowResource {
         resource_type: node.map(|node| resource(node.ty).name),
-        resource_subtype: subtype,
+        resource_subtype: subtype.map(decode_json_string),
         gid: gid.to_string(),
         name: node
             .filter(|node| resource(node.ty).title.is_some())

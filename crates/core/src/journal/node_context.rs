@@ -5,7 +5,7 @@
 //! transaction of the commit. Edges of a new node are in the change set itself; only edges of older nodes are read.
 use crate::graph_store_error::GraphStoreError;
 use crate::model::gid::Gid;
-use crate::model::json_members::members;
+use crate::model::json_members::member;
 use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{Relation, Type, rel};
 use crate::model::resources::{custom_field_setting, membership, resource, section, status_update};
@@ -301,7 +301,6 @@ impl<'c> ContextCollector<'c> {
 
 /// Returns the subtype in a node's head.
 fn subtype(node: &Node) -> Option<Box<str>> {
-    let mut parts = members(&node.head);
-    let raw = parts.find(|(k, _)| *k == "resource_subtype")?.1;
+    let raw = member(&node.head, "resource_subtype")?;
     Some(decode_json_string(raw).into())
 }

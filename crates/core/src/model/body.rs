@@ -2,7 +2,7 @@
 //!
 //! A record reads most members of a body, and a request reads a body twice: to load what it links to, and to write it. So the
 //! positions of the members are found once, when they are first needed.
-use crate::model::json_members::members;
+use crate::model::json_members::{member, members};
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
@@ -60,9 +60,7 @@ impl Body {
     pub(crate) fn find(&self, key: &str) -> Option<&str> {
         match self.index.get() {
             Some(Some(index)) => find(&self.text, index, key, 0).map(|(_, value)| value),
-            _ => members(&self.text)
-                .find(|(name, _)| *name == key)
-                .map(|(_, value)| value),
+            _ => member(&self.text, key),
         }
     }
 

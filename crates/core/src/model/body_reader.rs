@@ -1,6 +1,6 @@
 //! Reading of the members of an object by their keys.
 use crate::model::body::{Body, MemberPosition, Positions, find, positions};
-use crate::model::json_members::members;
+use crate::model::json_members::member;
 use crate::model::readable::Readable;
 use crate::model::registry::TypedField;
 
@@ -57,10 +57,7 @@ impl<'n> BodyReader<'n> {
         let index = match &self.index {
             ReaderIndex::Kept(index) => index,
             ReaderIndex::Own(index) => index.as_slice(),
-            ReaderIndex::None => {
-                let mut all = members(self.text);
-                return all.find(|(name, _)| *name == key).map(|(_, value)| value);
-            }
+            ReaderIndex::None => return member(self.text, key),
         };
         let (at, value) = find(self.text, index, key, self.at)?;
         self.at = at + 1;
@@ -72,6 +69,7 @@ impl<'n> BodyReader<'n> {
 mod tests {
     use super::*;
     use crate::model::body::INLINE;
+    use crate::model::json_members::members;
     use proptest::prelude::*;
 
     /// Returns an object whose members have these keys, each with its quoted key as value.
@@ -134,7 +132,7 @@ mod tests {
             let body = Body::from(text.clone());
             for mut reader in [BodyReader::new(&body), BodyReader::of_text(&text)] {
                 for key in keys.iter().chain(&asked) {
-                    let scanned = members(&text).find(|(name, _)| name == key).map(|(_, v)| v);
+                    let scanned = member(&text, key);
                     prop_assert_eq!(reader.find(key), scanned);
                     prop_assert_eq!(body.find(key), scanned);
                 }
@@ -146,7 +144,7 @@ mod tests {
             let body = Body::from(text.clone());
             let mut reader = BodyReader::new(&body);
             for (key, value) in members(&text) {
-                let first = members(&text).find(|(name, _)| *name == key).map(|(_, v)| v);
+                let first = member(&text, key);
                 prop_assert!(reader.find(key) == first || reader.find(key) == Some(value));
             }
         }

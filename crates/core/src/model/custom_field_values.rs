@@ -14,7 +14,7 @@
 use crate::model::auto_id;
 use crate::model::gid::Gid;
 use crate::model::index_key::IndexKey;
-use crate::model::json_members::members;
+use crate::model::json_members::{member, members};
 use crate::model::node::{Node, decode_json_string};
 use crate::model::number_format::NumberFormat;
 use crate::model::registry::CustomFieldType;
@@ -76,10 +76,7 @@ pub fn keys(kind: CustomFieldType, value: &str) -> Vec<IndexKey> {
 
 /// Returns the instant of a stored date: its stored instant, or midnight UTC of its day.
 fn instant(value: &str) -> Option<Time> {
-    let part = |name: &str| {
-        let found = members(value).find(|(key, _)| *key == name);
-        found.map(|(_, v)| v.trim_matches('"'))
-    };
+    let part = |name: &str| member(value, name).map(|part| part.trim_matches('"'));
     match part("date_time").and_then(|t| Time::parse(t).ok()) {
         Some(time) => Some(time),
         None => Date::parse(part("date")?).ok().map(Date::start),
@@ -166,9 +163,8 @@ pub fn display<'n>(
             crate::model::node::write_json_string(out, &look.numbers.show(value));
         }
         CustomFieldType::Date => {
-            let part = |name: &str| members(value).find(|(key, _)| *key == name);
-            let time = part("date_time").filter(|(_, v)| *v != "null");
-            let shown = time.or_else(|| part("date")).map_or("null", |(_, v)| v);
+            let time = member(value, "date_time").filter(|time| *time != "null");
+            let shown = time.or_else(|| member(value, "date")).unwrap_or("null");
             out.extend_from_slice(shown.as_bytes());
         }
         CustomFieldType::Enum
@@ -191,9 +187,7 @@ pub fn display<'n>(
 /// Returns the stored JSON string with the name in a node's head.
 #[must_use]
 pub fn title(node: &Node) -> Option<&str> {
-    members(&node.head)
-        .find(|(key, _)| *key == "name")
-        .map(|(_, v)| v)
+    member(&node.head, "name")
 }
 
 #[cfg(test)]

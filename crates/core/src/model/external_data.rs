@@ -2,7 +2,7 @@
 //!
 //! The body of a task has one object for all apps, with a member `{gid, data}` for each. Versions before 0.2 stored a single
 //! `{gid, data}`. Its app is unknown: every app sees it, until one writes its own.
-use crate::model::json_members::members;
+use crate::model::json_members::{member, members};
 use crate::model::node::{decode_json_string, json_string};
 use std::borrow::Cow;
 
@@ -23,12 +23,7 @@ impl ExternalData {
     #[must_use]
     pub fn read(all: Option<&str>, app: u64) -> Self {
         let own = all.and_then(|all| of(all, app)).unwrap_or_default();
-        let part = |name: &str| {
-            let mut parts = members(own);
-            parts
-                .find(|(key, _)| *key == name)
-                .map(|(_, raw)| raw.to_owned())
-        };
+        let part = |name: &str| member(own, name).map(str::to_owned);
         Self {
             gid: part("gid"),
             data: part("data"),
@@ -78,10 +73,7 @@ pub(crate) fn of(all: &str, app: u64) -> Option<&str> {
     if is_of_nobody(all) {
         return Some(all);
     }
-    let app = app.to_string();
-    members(all)
-        .find(|(key, _)| *key == app)
-        .map(|(_, own)| own)
+    member(all, &app.to_string())
 }
 
 /// Returns true if an older version wrote the object, which names no app.

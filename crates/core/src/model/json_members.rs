@@ -8,6 +8,14 @@ pub fn members(object: &str) -> Members<'_> {
     }
 }
 
+/// Returns the raw value of the first member with a key. The positions of the members of a body may be known
+/// ([`Body`](super::body::Body)); this scans the text.
+#[must_use]
+pub fn member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
+    let mut all = members(object);
+    all.find(|(name, _)| *name == key).map(|(_, value)| value)
+}
+
 /// Iterator of [`members`]. It parses each member only when the caller needs it.
 #[derive(Clone, Debug)]
 pub struct Members<'a> {

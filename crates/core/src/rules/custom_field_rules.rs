@@ -4,7 +4,7 @@ use crate::access::Level;
 use crate::model::custom_field_values;
 use crate::model::draft::Draft;
 use crate::model::gid::Gid;
-use crate::model::json_members::members;
+use crate::model::json_members::member;
 use crate::model::node::Node;
 use crate::model::registry::{CustomFieldType, Type, rel};
 use crate::model::resources::{custom_field, custom_field_setting, enum_option, story, task};
@@ -270,10 +270,7 @@ fn put(draft: &mut Draft, kind: CustomFieldType, change: &ValueChange) {
 
 /// Returns a stored date in the form of a story's dates.
 fn dates(value: &str) -> String {
-    let part = |name: &str| {
-        let found = members(value).find(|(key, _)| *key == name);
-        found.map_or("null", |(_, v)| v)
-    };
+    let part = |name: &str| member(value, name).unwrap_or("null");
     let (date, time) = (part("date"), part("date_time"));
     format!("{{\"start_on\":null,\"due_at\":{time},\"due_on\":{date}}}")
 }

@@ -43,24 +43,31 @@ pub(crate) const NAMES: [&str; 4] = ["audit-key", "bucket-owner", "limits", "sig
 
 /// Values in memory.
 #[derive(Debug)]
-pub(crate) struct MemoryValues(Mutex<(ValueTexts, u64)>);
+pub(crate) struct MemoryValues(Mutex<MemoryState>);
+
+#[derive(Debug)]
+struct MemoryState {
+    texts: ValueTexts,
+    /// Number of changes since the beginning.
+    changes: u64,
+}
 
 impl MemoryValues {
     /// Returns values that begin with these.
     pub(crate) fn new(texts: ValueTexts) -> Self {
-        Self(Mutex::new((texts, 0)))
+        Self(Mutex::new(MemoryState { texts, changes: 0 }))
     }
 
     fn read(&self, name: &str) -> Option<String> {
-        self.0.lock().0.get(name).cloned()
+        self.0.lock().texts.get(name).cloned()
     }
 
     fn replace(&self, name: &str, text: &str) -> Result<()> {
         let name = NAMES.into_iter().find(|known| *known == name);
         let name = name.context("there is no such value")?;
         let mut state = self.0.lock();
-        Arc::make_mut(&mut state.0).insert(name, text.to_owned());
-        state.1 += 1;
+        Arc::make_mut(&mut state.texts).insert(name, text.to_owned());
+        state.changes += 1;
         Ok(())
     }
 }
@@ -158,7 +165,7 @@ impl PrivateValues {
     /// Fails if a value can't be read.
     pub(crate) async fn texts(&self) -> Result<ValueTexts> {
         if let Self::Memory(values) = self {
-            return Ok(Arc::clone(&values.0.lock().0));
+            return Ok(Arc::clone(&values.0.lock().texts));
         }
         let mut texts = BTreeMap::new();
         for name in NAMES {
@@ -180,7 +187,7 @@ impl PrivateValues {
                 let changed = std::fs::metadata(folder).with_context(named)?.modified()?;
                 Ok(format!("{changed:?}"))
             }
-            Self::Memory(values) => Ok(values.0.lock().1.to_string()),
+            Self::Memory(values) => Ok(values.0.lock().changes.to_string()),
             Self::Shared(_) => bail!("other nodes change the values"),
         }
     }

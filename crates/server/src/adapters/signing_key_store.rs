@@ -6,14 +6,14 @@ use anyhow::{Context, Result, anyhow, bail};
 use async_trait::async_trait;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use rand_chacha::ChaCha20Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rsa::pkcs8::EncodePrivateKey;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::OnceCell;
 use workgraph_api::{Clock, Entropy};
 use workgraph_auth::{AuthStoreError, Rs256, Signer, SigningKeyRing};
 use workgraph_portal::SigningKeys;
@@ -51,10 +51,8 @@ pub(crate) struct SigningKeyStore {
     lifetime: Duration,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    known: watch::Sender<SigningKeyState>,
-    /// True once [`refresh`](Self::refresh) was called.
-    is_refreshed: AtomicBool,
-    /// Renewal by the first request, if nobody has called [`refresh`](Self::refresh) before.
+    known: Mutex<SigningKeyState>,
+    /// First renewal, which requests wait for.
     first_renewal: OnceCell<()>,
 }
 
@@ -72,8 +70,7 @@ impl SigningKeyStore {
             lifetime,
             clock,
             entropy,
-            known: watch::Sender::new(None),
-            is_refreshed: AtomicBool::new(false),
+            known: Mutex::default(),
             first_renewal: OnceCell::new(),
         })
     }
@@ -81,16 +78,23 @@ impl SigningKeyStore {
     /// Reads the keys, creates one if there is none or the newest is old, and drops those that are no longer published. Takes
     /// up to a second in the background. Call it about every hour.
     pub(crate) fn refresh(self: &Arc<Self>) {
-        self.is_refreshed.store(true, Ordering::Relaxed);
         let this = Arc::clone(self);
-        tokio::spawn(async move { this.renew().await });
+        tokio::spawn(async move {
+            match this.first_renewal.initialized() {
+                true => this.renew().await,
+                false => this.renew_first().await,
+            }
+        });
+    }
+
+    /// Renews the keys unless that was done before. One caller does it, and the others wait.
+    async fn renew_first(&self) {
+        self.first_renewal.get_or_init(|| self.renew()).await;
     }
 
     async fn renew(&self) {
         let known = self.ring_of_today().await;
-        if known.is_err()
-            && matches!(&*self.known.borrow(), Some(Ok(_)))
-            && self.values.are_shared()
+        if known.is_err() && matches!(&*self.known.lock(), Some(Ok(_))) && self.values.are_shared()
         {
             // The database does not answer now; the previous keys remain valid.
             tracing::warn!("the keys that sign id_tokens could not be read again");
@@ -103,7 +107,7 @@ impl SigningKeyStore {
             );
         }
         let known = known.map(Arc::new).map_err(Arc::new);
-        self.known.send_replace(Some(known));
+        *self.known.lock() = Some(known);
     }
 
     async fn ring_of_today(&self) -> Result<SigningKeyRing> {
@@ -228,13 +232,8 @@ fn make(now: SystemTime, entropy: &dyn Entropy) -> Result<SigningKeyPair> {
 #[async_trait]
 impl SigningKeys for SigningKeyStore {
     async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError> {
-        let mut known = self.known.subscribe();
-        if !self.is_refreshed.load(Ordering::Relaxed) {
-            self.first_renewal.get_or_init(|| self.renew()).await;
-        }
-        // `self` owns the sender, so the channel stays open.
-        let known = known.wait_for(Option::is_some).await;
-        let found = known.ok().and_then(|known| known.clone());
+        self.renew_first().await;
+        let found = self.known.lock().clone();
         let found = found.unwrap_or_else(|| Err(Arc::new(anyhow!("no keys"))));
         found.map_err(|error| AuthStoreError::Unavailable(format!("{error:#}")))
     }

@@ -51,6 +51,9 @@ trait StoreBackend: Send + Sync {
 
     /// Returns true if the store is a copy that still reads in its source.
     fn reads_in_source(&self) -> bool;
+
+    /// Refuses the first write of a copy that was not written yet.
+    fn refuse_first_write(&self);
 }
 
 #[async_trait]
@@ -99,6 +102,10 @@ impl StoreBackend for SqliteStore {
 
     fn reads_in_source(&self) -> bool {
         SqliteStore::reads_in_source(self)
+    }
+
+    fn refuse_first_write(&self) {
+        SqliteStore::refuse_first_write(self);
     }
 }
 
@@ -153,6 +160,10 @@ impl StoreBackend for PostgresStore {
 
     fn reads_in_source(&self) -> bool {
         false
+    }
+
+    fn refuse_first_write(&self) {
+        // It is no copy.
     }
 }
 
@@ -365,6 +376,11 @@ impl Storage {
     /// Returns true if the store is a copy that still reads in its source.
     pub(crate) fn reads_in_source(&self) -> bool {
         self.backend.reads_in_source()
+    }
+
+    /// Refuses the first write of a copy that was not written yet, since its folder is about to be removed.
+    pub(crate) fn refuse_first_write(&self) {
+        self.backend.refuse_first_write();
     }
 }
 

@@ -109,7 +109,7 @@ impl InitialState {
         // The store is closed at the end of the block.
         let made = in_stream(BEGINNING.to_owned(), made).await?;
         let (values, keys, bootstrap, token) = made;
-        let (store, files) = closed(&folder, config.store)?;
+        let (store, files) = open_store(&folder, config.store)?;
         Ok(Self {
             store,
             files,
@@ -160,7 +160,7 @@ impl InitialState {
             let bootstrap = world.bootstrap.as_deref();
             add_token(&resources, config, &Arc::new(limits), bootstrap).await?
         };
-        let (store, files) = closed(&folder, config.store)?;
+        let (store, files) = open_store(&folder, config.store)?;
         Ok(Self {
             store,
             files,
@@ -244,8 +244,11 @@ pub(crate) struct StartedState {
     pub(crate) token_aliases: Vec<TokenAlias>,
 }
 
-/// Opens what worlds begin with in a folder whose store is closed.
-fn closed(folder: &StateFolder, options: StoreOptions) -> Result<(StorageSource, InitialFiles)> {
+/// Opens the store of a state, which is closed, and lists the files beside it.
+fn open_store(
+    folder: &StateFolder,
+    options: StoreOptions,
+) -> Result<(StorageSource, InitialFiles)> {
     let store = StorageSource::open(&folder.0, options)?;
     Ok((store, InitialFiles::list(&folder.0)?))
 }

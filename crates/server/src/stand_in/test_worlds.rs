@@ -224,7 +224,7 @@ impl TestWorlds {
         };
         let made = self.begin(plan).await?;
         self.initial_states.forget(&state_key(&former)).await;
-        remove_folder(&former.origin.folder)?;
+        remove_files(&former)?;
         Ok(Some(made))
     }
 
@@ -321,7 +321,7 @@ impl TestWorlds {
             return Ok(false);
         };
         self.initial_states.forget(&state_key(&world)).await;
-        remove_folder(&world.origin.folder)?;
+        remove_files(&world)?;
         Ok(true)
     }
 }
@@ -336,9 +336,11 @@ fn state_key(world: &TestWorld) -> String {
     format!("copy of {}", world.origin.folder.display())
 }
 
-/// Removes the folder of a world. Unfinished requests and work still use the store; the files that they write by its path
-/// must not end up in the folder while it is being removed.
-fn remove_folder(folder: &Path) -> Result<()> {
+/// Removes the folder of a world. Unfinished requests and work still use the store: they must not make the folder of a world
+/// without one, and the files that they write by its path must not end up in it while it is being removed.
+fn remove_files(test_world: &TestWorld) -> Result<()> {
+    test_world.world.storage.refuse_first_write();
+    let folder = &test_world.origin.folder;
     let moved = folder.with_extension("deleted");
     let named = || folder.display().to_string();
     match std::fs::rename(folder, &moved) {

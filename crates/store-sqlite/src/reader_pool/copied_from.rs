@@ -24,7 +24,8 @@ pub(crate) struct CopiedFrom<P> {
     source: Arc<P>,
     /// True once the copy reads in its own database.
     is_left: AtomicBool,
-    preparation: Mutex<Preparation>,
+    /// Preparation of the first write; `None` if the copy must not be written any more.
+    preparation: Mutex<Option<Preparation>>,
 }
 
 impl<P> CopiedFrom<P> {
@@ -32,7 +33,7 @@ impl<P> CopiedFrom<P> {
         Self {
             source,
             is_left: AtomicBool::new(false),
-            preparation: Mutex::new(preparation),
+            preparation: Mutex::new(Some(preparation)),
         }
     }
 
@@ -44,7 +45,7 @@ impl<P> CopiedFrom<P> {
     /// Runs the preparation by a function, unless it is done.
     ///
     /// # Errors
-    /// Fails as the function does; the preparation then stays to be done.
+    /// Fails as the function does; the preparation then stays to be done. Fails after [`stay`](Self::stay), too.
     pub(crate) fn leave(
         &self,
         run: impl FnOnce(&mut Preparation) -> Result<(), GraphStoreError>,
@@ -54,10 +55,22 @@ impl<P> CopiedFrom<P> {
         }
         let mut preparation = self.preparation.lock();
         if !self.is_left.load(Ordering::Acquire) {
-            run(&mut preparation)?;
+            let Some(preparation) = &mut *preparation else {
+                let reason = "the copy was removed before its first write";
+                return Err(GraphStoreError::Failed(reason.to_owned()));
+            };
+            run(preparation)?;
             self.is_left.store(true, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// Refuses the first write, unless it was made.
+    pub(crate) fn stay(&self) {
+        let mut preparation = self.preparation.lock();
+        if !self.is_left.load(Ordering::Acquire) {
+            *preparation = None;
+        }
     }
 }
 

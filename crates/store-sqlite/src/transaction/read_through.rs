@@ -4,7 +4,7 @@ use crate::cache::SharedCacheView;
 use crate::cache::node_cache::{CachedPart, EDGES_MAX, OutEdges};
 use crate::open_error::failed;
 use crate::statements::Sql;
-use rusqlite::Row;
+use rusqlite::{Params, Row};
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
@@ -157,18 +157,14 @@ impl<'c> SqliteTransaction<'c> {
         let mut edges = Vec::with_capacity(most.min(512));
         let mut first_rank = Some(rank);
         if (rank, src) != (i64::MIN, i64::MIN) {
-            self.add_edges_in(
-                Sql::ScanInRank,
-                (dst, rel),
-                (rank, Some(src)),
-                most,
-                &mut edges,
-            )?;
+            let params = (dst.as_i64(), rel.0, rank, src, limit(most));
+            self.add_edges_in(Sql::ScanInRank, params, (dst, rel), &mut edges)?;
             first_rank = rank.checked_add(1);
         }
         let room = most - edges.len();
         if let (Some(rank), 1..) = (first_rank, room) {
-            self.add_edges_in(Sql::ScanInAll, (dst, rel), (rank, None), room, &mut edges)?;
+            let params = (dst.as_i64(), rel.0, rank, limit(room));
+            self.add_edges_in(Sql::ScanInAll, params, (dst, rel), &mut edges)?;
         }
         Ok(edges)
     }
@@ -176,9 +172,8 @@ impl<'c> SqliteTransaction<'c> {
     fn add_edges_in(
         &mut self,
         sql: Sql,
+        params: impl Params,
         (dst, rel): (Gid, Relation),
-        (rank, src): (i64, Option<i64>),
-        most: usize,
         edges: &mut Vec<Edge>,
     ) -> Result<(), GraphStoreError> {
         let read = |row: &Row<'_>| {
@@ -192,12 +187,7 @@ impl<'c> SqliteTransaction<'c> {
             });
             Ok(())
         };
-        let (dst, rel, most) = (dst.as_i64(), rel.0, limit(most));
-        match src {
-            Some(src) => self.each(sql, (dst, rel, rank, src, most), read),
-            None => self.each(sql, (dst, rel, rank, most), read),
-        }
-        .map_err(failed)
+        self.each(sql, params, read).map_err(failed)
     }
 
     /// Visits the outgoing edges of a node with relations from `lo` to `hi`.

@@ -1,7 +1,7 @@
 //! Custom fields: their definitions, and their values in the records of tasks.
 use super::{GID, RESOURCE_TYPE};
 use crate::model::computed_field::ComputedFieldContext;
-use crate::model::json_members::members;
+use crate::model::json_members::member;
 use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{
     CustomFieldType, Direction, FieldSource, LinkMany, LinkOne, NAME_MAX, Opaque, Resource,
@@ -277,9 +277,8 @@ pub fn kind(node: &Node) -> CustomFieldType {
 /// Returns the type of a custom field, from its head.
 #[must_use]
 pub fn kind_of(head: &str) -> CustomFieldType {
-    let subtype = members(head).find(|(k, _)| *k == "resource_subtype");
-    subtype
-        .and_then(|(_, v)| CustomFieldType::parse(&decode_json_string(v)))
+    member(head, "resource_subtype")
+        .and_then(|subtype| CustomFieldType::parse(&decode_json_string(subtype)))
         .unwrap_or(CustomFieldType::Text)
 }
 

@@ -2,7 +2,7 @@
 use crate::model::custom_field_values;
 use crate::model::custom_field_values::DisplayFormat;
 use crate::model::gid::Gid;
-use crate::model::json_members::members;
+use crate::model::json_members::member;
 use crate::model::node::{Node, decode_json_string};
 use crate::model::registry::{CustomFieldType, FieldSource, LinkOne, TypedField};
 use crate::model::resources::story;
@@ -147,8 +147,7 @@ fn called(view: &ReadView, gid: Option<Gid>, noun: &str) -> String {
 /// Returns the sentence about a changed date of the task.
 fn moved(node: &Node, part: &str, noun: &str) -> String {
     let dates = node.raw(key(&story::NEW_DATES)).unwrap_or_default();
-    let day = members(dates).find(|(name, _)| *name == part);
-    match day.map(|(_, day)| day).filter(|day| *day != "null") {
+    match member(dates, part).filter(|day| *day != "null") {
         Some(day) => format!("changed the {noun} to {}", decode_json_string(day)),
         None => format!("removed the {noun}"),
     }
@@ -201,10 +200,7 @@ fn value(node: &Node, kind: CustomFieldType) -> Option<Cow<'_, str>> {
     if kind != CustomFieldType::Date {
         return Some(Cow::Borrowed(raw));
     }
-    let part = |name: &str| {
-        let found = members(raw).find(|(key, _)| *key == name);
-        found.map_or("null", |(_, value)| value)
-    };
+    let part = |name: &str| member(raw, name).unwrap_or("null");
     let (date, time) = (part("due_on"), part("due_at"));
     Some(format!("{{\"date\":{date},\"date_time\":{time}}}").into())
 }

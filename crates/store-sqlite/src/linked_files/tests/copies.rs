@@ -124,6 +124,28 @@ fn a_copy_whose_files_cannot_be_made_is_not_written_and_the_next_write_tries_aga
 }
 
 #[test]
+fn the_first_write_of_a_copy_that_is_removed_makes_no_folder() {
+    let (from, fixture) = base();
+    let source = source_of(&from);
+    let (folder, removed, _) = copy_of(&source);
+    let (_other, written, _) = copy_of(&source);
+    let own = |store: &SqliteStore| {
+        let mut fixture = fixture.clone();
+        fixture.workspace("own");
+        block_on(store.commit(fixture.take()))
+    };
+    own(&written).unwrap();
+    for store in [&removed, &written, &source] {
+        store.refuse_first_write();
+    }
+    let refused = own(&removed).unwrap_err().to_string();
+    assert!(refused.contains("removed"), "{refused}");
+    assert!(!folder.join("own").exists());
+    add(&written, &mut fixture.clone(), "later");
+    assert_eq!((count(&removed), count(&written)), (1, 3));
+}
+
+#[test]
 fn a_copy_of_an_unwritten_copy_has_the_content_of_the_source() {
     let (from, fixture) = base();
     let source = source_of(&from);
