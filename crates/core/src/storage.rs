@@ -38,11 +38,13 @@ pub use unanswered_reads::UnansweredRead;
 pub(crate) use unanswered_reads::UnansweredReads;
 pub use work_leases::{PermanentLeases, SharedWork, WorkLease, WorkLeases};
 
+use crate::access::Viewer;
 use crate::audit;
 use crate::interrupt::MaybeInterrupt;
 use crate::model::gid::Gid;
 use crate::model::time::Time;
 use async_trait::async_trait;
+use std::sync::Arc;
 
 /// The storage port of the domain graph. Every method is one trip.
 #[async_trait]
@@ -50,6 +52,12 @@ pub trait GraphStore: Send + Sync {
     /// Reads everything that `want` names, from one consistent snapshot. A node reference that names no live node is absent
     /// from the view; it is not an error. The interrupt of the query may stop the load.
     async fn load(&self, want: &ReadQuery) -> Result<ReadView, GraphStoreError>;
+
+    /// Returns a user with all their memberships, as a load for them does. A store that keeps viewers overrides this, so that
+    /// it needs no view.
+    async fn viewer(&self, key: ViewerKey) -> Result<Arc<Viewer>, GraphStoreError> {
+        Ok(self.load(&ReadQuery::of(key)).await?.viewer)
+    }
 
     /// Applies all of `changes`, or none. When it returns, the commit is durable.
     async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError>;

@@ -343,6 +343,16 @@ impl GraphStore for SqliteStore {
         })
     }
 
+    async fn viewer(&self, key: ViewerKey) -> Result<Arc<Viewer>, GraphStoreError> {
+        let readers = self.readers.current();
+        let viewers = &readers.caches.viewers;
+        let epoch = viewers.epoch();
+        match viewers.get(&key, epoch) {
+            Some(viewer) => Ok(viewer),
+            None => readers.read(|tx| viewer(viewers, tx, key, epoch)),
+        }
+    }
+
     async fn commit(&self, changes: Changes) -> Result<CommitReceipt, GraphStoreError> {
         self.writer.commit(changes).await
     }

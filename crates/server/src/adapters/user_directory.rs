@@ -3,7 +3,7 @@ use async_trait::async_trait;
 use std::sync::Arc;
 use workgraph_auth::{AuthStoreError, UserDirectory, UserInfo};
 use workgraph_core::model::resources::user;
-use workgraph_core::storage::{GraphStore, NodeRef, ReadQuery, ReadView, ViewerKey};
+use workgraph_core::storage::{GraphStore, GraphStoreError, ReadQuery, ReadView, ViewerKey};
 use workgraph_core::{Gid, Type};
 
 /// Directory that reads users from the graph.
@@ -15,14 +15,16 @@ impl UserDirectory for GraphUserDirectory {
         let Some(gid) = Gid::new(number) else {
             return Ok(None);
         };
-        let view = self.load(gid, Some(NodeRef::Gid(gid))).await?;
-        Ok(user_info(&view, gid))
+        Ok(user_info(&self.load(gid).await?, gid))
     }
 
     /// Returns true if the user belongs to a workspace: without one, the API refuses each of their tokens.
     async fn has_access(&self, number: u64) -> Result<bool, AuthStoreError> {
         match Gid::new(number) {
-            Some(gid) => Ok(self.load(gid, None).await?.viewer.has_workspace()),
+            Some(gid) => {
+                let viewer = self.0.viewer(viewer_key(gid)).await;
+                Ok(viewer.map_err(unavailable)?.has_workspace())
+            }
             None => Ok(false),
         }
     }
@@ -31,7 +33,7 @@ impl UserDirectory for GraphUserDirectory {
         let Some(gid) = Gid::new(number) else {
             return Ok(None);
         };
-        let view = self.load(gid, Some(NodeRef::Gid(gid))).await?;
+        let view = self.load(gid).await?;
         Ok(user_info(&view, gid).filter(|_| view.viewer.has_workspace()))
     }
 }
@@ -48,15 +50,20 @@ fn user_info(view: &ReadView, gid: Gid) -> Option<UserInfo> {
 }
 
 impl GraphUserDirectory {
-    /// Reads a user's memberships, and a node if one is given.
-    async fn load(&self, user: Gid, node: Option<NodeRef>) -> Result<ReadView, AuthStoreError> {
-        let key = ViewerKey {
-            user,
-            service: None,
-        };
-        let mut want = ReadQuery::of(key);
-        want.node_refs.extend(node);
-        let view = self.0.load(&want).await;
-        view.map_err(|e| AuthStoreError::Unavailable(e.to_string()))
+    /// Reads a user with their memberships.
+    async fn load(&self, user: Gid) -> Result<ReadView, AuthStoreError> {
+        let query = ReadQuery::of(viewer_key(user)).node(user);
+        self.0.load(&query).await.map_err(unavailable)
     }
+}
+
+fn viewer_key(user: Gid) -> ViewerKey {
+    ViewerKey {
+        user,
+        service: None,
+    }
+}
+
+fn unavailable(error: GraphStoreError) -> AuthStoreError {
+    AuthStoreError::Unavailable(error.to_string())
 }

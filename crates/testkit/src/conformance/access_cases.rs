@@ -9,7 +9,12 @@ use workgraph_core::storage::{GraphStore, ListPosition, ReadQuery, ViewerKey};
 
 impl StoreScene<'_> {
     async fn level(&self, user: Gid, gid: Gid) -> Result<Level, GraphStoreFailure> {
-        Ok(self.load(self.want_of(user).node(gid)).await?.level(gid))
+        let query = self.want_of(user).node(gid);
+        // Asked first, so that a kept viewer is not renewed by the load.
+        let viewer = self.store.viewer(query.viewer).await?;
+        let view = self.load(query).await?;
+        same(&viewer, &view.viewer, "a viewer is that of a load")?;
+        Ok(view.level(gid))
     }
 }
 
