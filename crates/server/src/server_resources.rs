@@ -60,7 +60,7 @@ pub(crate) struct ServerResources {
     node: Option<Arc<PostgresNode>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    first_passwords: Arc<FirstPasswords>,
+    pub(crate) first_passwords: Arc<FirstPasswords>,
     accepted: AcceptedLosses,
 }
 

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Content of `bootstrap.json`. Tests and tools read these keys.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -176,34 +176,42 @@ pub(crate) fn save(path: &Path, boot: &Bootstrap) -> Result<()> {
 /// First passwords, which are removed once they are used or replaced.
 #[derive(Debug)]
 pub(crate) struct FirstPasswords {
-    place: FirstPasswordPlace,
+    /// File with the passwords; worlds that a test makes have none.
+    file: Option<BootstrapFile>,
+    /// Lock held while the file is read and written.
+    lock: Mutex<()>,
+    /// Passwords that a world of a stand-in shows.
+    world: OnceLock<WorldBootstrap>,
     /// True in a demo, whose passwords stay after a sign-in.
     demo: bool,
 }
 
-/// Content of `bootstrap.json` of a world, which has no such file. Worlds that begin with the same content share it until
-/// one of them changes it.
+/// Content of `bootstrap.json` as a world of a stand-in shows it. Worlds that begin with the same content share it until one
+/// of them changes it.
 pub(crate) type WorldBootstrap = Arc<Mutex<Arc<Bootstrap>>>;
-
-#[derive(Debug)]
-enum FirstPasswordPlace {
-    /// File, with a lock that is held while it is read and written.
-    File(BootstrapFile, Mutex<()>),
-    /// World of a stand-in; `None` if it has no users to begin with.
-    World(Option<WorldBootstrap>),
-}
 
 impl FirstPasswords {
     /// Returns the passwords in a file.
     pub(crate) fn of(file: BootstrapFile, demo: bool) -> Self {
-        let place = FirstPasswordPlace::File(file, Mutex::default());
-        Self { place, demo }
+        Self {
+            file: Some(file),
+            ..Self::of_world(demo)
+        }
     }
 
-    /// Returns the passwords of a world.
-    pub(crate) fn of_world(bootstrap: Option<WorldBootstrap>, demo: bool) -> Self {
-        let place = FirstPasswordPlace::World(bootstrap);
-        Self { place, demo }
+    /// Returns the passwords of a world without a file.
+    pub(crate) fn of_world(demo: bool) -> Self {
+        Self {
+            file: None,
+            lock: Mutex::default(),
+            world: OnceLock::new(),
+            demo,
+        }
+    }
+
+    /// Keeps the passwords that a world shows up to date. Only the first call has an effect.
+    pub(crate) fn follow(&self, world: WorldBootstrap) {
+        self.world.get_or_init(|| world);
     }
 
     /// Removes the password of a user who has signed in with it.
@@ -224,27 +232,20 @@ impl FirstPasswords {
     }
 
     fn remove(&self, user: &str) -> Result<()> {
-        match &self.place {
-            FirstPasswordPlace::File(file, lock) => {
-                let _alone = lock.lock();
-                let Some((path, mut boot)) = file.kept()? else {
-                    return Ok(());
-                };
-                if boot.remove_password(user) {
-                    save(&path, &boot)?;
-                }
-                Ok(())
-            }
-            FirstPasswordPlace::World(None) => Ok(()),
-            FirstPasswordPlace::World(Some(boot)) => {
-                let mut boot = boot.lock();
-                let is_known = boot.password_of(user).is_some();
-                if is_known {
-                    Arc::make_mut(&mut boot).remove_password(user);
-                }
-                Ok(())
+        if let Some(world) = self.world.get() {
+            let mut bootstrap = world.lock();
+            if bootstrap.password_of(user).is_some() {
+                Arc::make_mut(&mut bootstrap).remove_password(user);
             }
         }
+        let _alone = self.lock.lock();
+        let kept = self.file.as_ref().map(BootstrapFile::kept).transpose()?;
+        if let Some((path, mut bootstrap)) = kept.flatten()
+            && bootstrap.remove_password(user)
+        {
+            save(&path, &bootstrap)?;
+        }
+        Ok(())
     }
 }
 
@@ -333,7 +334,9 @@ mod tests {
         });
         let [first, second] = [true, false].map(|demo| {
             let own = Arc::new(Mutex::new(Arc::clone(&shared)));
-            (FirstPasswords::of_world(Some(Arc::clone(&own)), demo), own)
+            let passwords = FirstPasswords::of_world(demo);
+            passwords.follow(Arc::clone(&own));
+            (passwords, own)
         });
         let has = |own: &WorldBootstrap| own.lock().password_of("1").is_some();
         first.0.used(1);
@@ -343,7 +346,7 @@ mod tests {
         assert!(!has(&first.1) && has(&second.1));
         second.0.used(1);
         assert!(!has(&second.1) && shared.password_of("1").is_some());
-        FirstPasswords::of_world(None, false).used(1);
+        FirstPasswords::of_world(false).used(1);
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl InitialState {
             let storage = Storage::open(&folder.0, node, options, None, sealer, accepted)?;
             let own = Arc::new(MemoryValues::new(Arc::clone(&values)));
             let parts = (storage, PrivateValues::Memory(own), keys.clone());
-            let first_passwords = FirstPasswords::of_world(None, world.is_demo);
+            let first_passwords = FirstPasswords::of_world(world.is_demo);
             let resources = ServerResources::over(world.sources, parts, first_passwords);
             let limits = RuntimeLimits::open(config, resources.values.clone()).await?;
             let bootstrap = world.bootstrap.as_deref();
@@ -226,8 +226,7 @@ impl InitialState {
         let bootstrap = self.bootstrap.clone();
         let beginning =
             bootstrap.map(|bootstrap| WorldBeginning::new(bootstrap, token.expose().to_owned()));
-        let first_passwords = beginning.as_ref().map(WorldBeginning::shared);
-        let first_passwords = FirstPasswords::of_world(first_passwords, self.is_demo);
+        let first_passwords = FirstPasswords::of_world(self.is_demo);
         Ok(StartedState {
             resources: ServerResources::over(sources, parts, first_passwords),
             beginning,

@@ -103,6 +103,9 @@ impl TestWorld {
         prepared: PreparedWorld,
     ) -> Result<Self> {
         let began_at = sources.clock.now();
+        if let Some(beginning) = &beginning {
+            resources.first_passwords.follow(beginning.shared());
+        }
         let faults = Arc::clone(&sources.faults);
         let requests = Arc::<RequestLog>::default();
         let notes = Arc::<RequestNotes>::default();
