@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 /// Number of members whose positions fit without a heap allocation while they are found; most bodies have fewer.
-pub(crate) const INLINE: usize = 24;
+pub(super) const INLINE: usize = 24;
 
 /// Bytes between a key and its value: a quote and a colon.
 const BEFORE_VALUE: usize = 2;
@@ -29,7 +29,7 @@ type MemberIndex = Option<Box<[MemberPosition]>>;
 
 /// Position of a member.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MemberPosition {
+struct MemberPosition {
     /// Index of the first byte of the key.
     start: u32,
     signature: KeySignature,
@@ -64,13 +64,16 @@ impl Body {
         }
     }
 
-    /// Returns the positions of the members; `None` if a key is too long.
+    /// Returns the raw value under a key with the number of its member, if any. The search begins with the most likely member.
     #[inline]
-    pub(crate) fn positions(&self) -> Option<&[MemberPosition]> {
+    pub(crate) fn find_near(&self, key: &str, likely: usize) -> Option<(usize, &str)> {
         let index = self
             .index
             .get_or_init(|| Some(positions(&self.text)?.as_slice().into()));
-        index.as_deref()
+        match index {
+            Some(index) => find(&self.text, index, key, likely),
+            None => Some((likely, member(&self.text, key)?)),
+        }
     }
 
     /// Returns the approximate number of bytes that the body takes with its index.
@@ -111,11 +114,8 @@ impl fmt::Debug for Body {
     }
 }
 
-/// Positions of the members of an object on the stack.
-pub(crate) type Positions = SmallVec<[MemberPosition; INLINE]>;
-
 /// Finds the members of an object; `None` if a key is too long.
-pub(crate) fn positions(object: &str) -> Option<Positions> {
+fn positions(object: &str) -> Option<SmallVec<[MemberPosition; INLINE]>> {
     let mut all = SmallVec::new();
     // After a brace and a quote.
     let mut start = 2;
@@ -136,7 +136,7 @@ pub(crate) fn positions(object: &str) -> Option<Positions> {
 
 /// Returns the value of the first member with a key, with its number. The search begins with the most likely member.
 #[inline]
-pub(crate) fn find<'t>(
+fn find<'t>(
     text: &'t str,
     index: &[MemberPosition],
     key: &str,

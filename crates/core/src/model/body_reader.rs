@@ -1,46 +1,36 @@
 //! Reading of the members of an object by their keys.
-use crate::model::body::{Body, MemberPosition, Positions, find, positions};
+use crate::model::body::Body;
 use crate::model::json_members::member;
 use crate::model::readable::Readable;
 use crate::model::registry::TypedField;
 
 /// Reader of the members of an object. It is fastest if they are read in stored order.
 pub(crate) struct BodyReader<'n> {
-    text: &'n str,
-    index: ReaderIndex<'n>,
+    object: ReadObject<'n>,
     /// Most likely number of the next member.
     at: usize,
 }
 
-enum ReaderIndex<'n> {
-    /// Index of a body.
-    Kept(&'n [MemberPosition]),
-    /// Index of another text.
-    Own(Positions),
-    /// Text that can't be indexed.
-    None,
+enum ReadObject<'n> {
+    /// Body, whose members are found by their positions.
+    Body(&'n Body),
+    /// Small object that is read once, such as a head: it is scanned for each member.
+    Text(&'n str),
 }
 
 impl<'n> BodyReader<'n> {
     /// Returns the reader of a body.
     #[inline]
     pub(crate) fn new(body: &'n Body) -> Self {
-        let positions = body.positions();
-        Self {
-            text: body,
-            index: positions.map_or(ReaderIndex::None, ReaderIndex::Kept),
-            at: 0,
-        }
+        let object = ReadObject::Body(body);
+        Self { object, at: 0 }
     }
 
-    /// Returns the reader of an object that is read once, such as a head.
+    /// Returns the reader of a small object that is read once.
     #[inline]
     pub(crate) fn of_text(text: &'n str) -> Self {
-        Self {
-            text,
-            index: positions(text).map_or(ReaderIndex::None, ReaderIndex::Own),
-            at: 0,
-        }
+        let object = ReadObject::Text(text);
+        Self { object, at: 0 }
     }
 
     /// Returns the typed value of a field, or its default, as [`Node::get`](crate::model::node::Node::get) does.
@@ -54,14 +44,14 @@ impl<'n> BodyReader<'n> {
     /// Returns the raw value under a key, if any.
     #[inline]
     pub(crate) fn find(&mut self, key: &str) -> Option<&'n str> {
-        let index = match &self.index {
-            ReaderIndex::Kept(index) => index,
-            ReaderIndex::Own(index) => index.as_slice(),
-            ReaderIndex::None => return member(self.text, key),
-        };
-        let (at, value) = find(self.text, index, key, self.at)?;
-        self.at = at + 1;
-        Some(value)
+        match self.object {
+            ReadObject::Text(text) => member(text, key),
+            ReadObject::Body(body) => {
+                let (at, value) = body.find_near(key, self.at)?;
+                self.at = at + 1;
+                Some(value)
+            }
+        }
     }
 }
 
