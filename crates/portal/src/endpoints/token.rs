@@ -38,7 +38,7 @@ impl Portal {
             Ok(reply) => reply,
             Err(broken) => {
                 let phrase = self.log(&broken);
-                return into_api_response(&EndpointReply::error(
+                return into_api_response(EndpointReply::error(
                     500,
                     "server_error",
                     &format!("Something broke here: {phrase}"),
@@ -57,7 +57,7 @@ impl Portal {
             let refusal = Refusal::from(AuthRefusal::TooManyClientFailures);
             return too_many(refusal.of_client(reply.client), wait);
         }
-        into_api_response(&reply)
+        into_api_response(reply)
     }
 
     async fn exchange(
@@ -116,11 +116,12 @@ impl Portal {
     }
 }
 
-fn into_api_response(reply: &EndpointReply) -> ApiResponse {
-    let mut out = ApiResponse::json(reply.status, reply.body.clone().into_bytes());
-    for (name, value) in reply.headers() {
-        out = out.with(name, value);
-    }
+fn into_api_response(mut reply: EndpointReply) -> ApiResponse {
+    let body = std::mem::take(&mut reply.body);
+    let mut out = ApiResponse::json(reply.status, body.into_bytes());
+    let headers = reply.headers();
+    out.headers
+        .extend(headers.map(|(name, value)| (name, value.to_owned())));
     if let Some(reason) = reply.refusal {
         out = out.refused_for(Refusal::from(reason).of_client(reply.client));
     }
@@ -129,7 +130,7 @@ fn into_api_response(reply: &EndpointReply) -> ApiResponse {
 
 fn too_many(refusal: Refusal, wait: u64) -> ApiResponse {
     let reason = format!("Too many requests from this address. Retry after {wait} seconds.");
-    into_api_response(&EndpointReply::error(
+    into_api_response(EndpointReply::error(
         429,
         "temporarily_unavailable",
         &reason,
@@ -151,7 +152,7 @@ impl Portal {
     ) -> ApiResponse {
         let mut reply = match route.endpoint {
             Endpoint::Token | Endpoint::Revoke | Endpoint::TokenInfo => {
-                into_api_response(&EndpointReply::error(status, "invalid_request", reason))
+                into_api_response(EndpointReply::error(status, "invalid_request", reason))
                     .refused_for(refusal)
             }
             _ => failure(refusal, status, "This form could not be used", reason),
