@@ -11,5 +11,7 @@ pub use audited_acts::ActEntry;
 pub use copying::{CopyOutcome, CopyProgress, copy};
 pub use digests::{StoreDigest, TableDigest, digest};
 pub use ports::{NodeIndexes, RowReader, RowWriter, RowsError};
-pub use tables::{Column, ColumnContent, ColumnKind, DERIVED_TABLES, TABLES, Table};
+pub use tables::{
+    Column, ColumnContent, ColumnKind, DERIVED_COLUMNS, DERIVED_TABLES, TABLES, Table,
+};
 pub use values::{Row, Value};

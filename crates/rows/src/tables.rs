@@ -101,8 +101,12 @@ const fn table(name: &'static str, key: usize, columns: &'static [Column]) -> Ta
     Table { name, key, columns }
 }
 
-/// Names of tables whose content is computed from other tables: index entries, words, the index of field values.
-pub const DERIVED_TABLES: [&str; 4] = ["card", "value", "word", "words"];
+/// Names of tables whose content is computed from other tables: index entries, words, the index of field values, edges by their
+/// source.
+pub const DERIVED_TABLES: [&str; 5] = ["card", "outgoing_edge", "value", "word", "words"];
+
+/// Columns whose content is computed from other tables, each with its table: the edges that begin at a node.
+pub const DERIVED_COLUMNS: [(&str, &str); 1] = [("node", "edges")];
 
 /// Tables, in the order in which they are copied.
 pub const TABLES: &[Table] = &[
@@ -124,12 +128,12 @@ pub const TABLES: &[Table] = &[
     ),
     table(
         "edge",
-        3,
+        4,
         &[
-            integer("src"),
-            integer("rel"),
             integer("dst"),
+            integer("rel"),
             integer("rank"),
+            integer("src"),
             integer("seq"),
             integer("aux").or_null(),
         ],

@@ -1,4 +1,6 @@
 //! Integrity check: damage to the file, and contradictions in the graph.
+mod edges;
+
 use crate::migrations::roll_back;
 use crate::tables::search_index::{agrees, is_current};
 use crate::transaction::{gid, key};
@@ -40,8 +42,11 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     let done = file(conn, &mut report).and_then(|()| {
         if report.named.is_empty() {
             graph(conn, &mut report)?;
+            let are_edges_readable = edges::compare(conn, &mut report)?;
             apps(conn, &mut report)?;
-            nodes(conn, &mut report)?;
+            if are_edges_readable {
+                nodes(conn, &mut report)?;
+            }
         }
         Ok(())
     });
@@ -171,12 +176,6 @@ fn apps(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()>
 
 /// Compares each node's record with the rows stored beside it.
 fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
-    let mut linked =
-        conn.prepare("SELECT aux FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3")?;
-    let mut link = |src: Gid, rel: u8, dst: Gid| -> rusqlite::Result<Option<Option<i64>>> {
-        let mut rows = linked.query((src.as_i64(), rel, dst.as_i64()))?;
-        rows.next()?.map(|row| row.get(0)).transpose()
-    };
     // Index entries of another format are rebuilt when the file is opened for writing.
     let made = is_current(conn)?;
     each(
@@ -208,7 +207,7 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
                 Type::Section => {
                     let project = node.get(section::PROJECT);
                     if project
-                        .map(|p| link(node.gid, rel::SECTION_OF.0, p))
+                        .map(|p| edges::outgoing(conn, node.gid, rel::SECTION_OF, p))
                         .transpose()?
                         .flatten()
                         .is_none()
@@ -225,10 +224,13 @@ fn nodes(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()
                 Type::WorkspaceMembership => {
                     let ends = node.get(membership::USER).zip(node.workspace);
                     let aux = ends
-                        .map(|(user, workspace)| link(user, rel::WORKSPACES.0, workspace))
+                        .map(|(user, workspace)| {
+                            edges::outgoing(conn, user, rel::WORKSPACES, workspace)
+                        })
                         .transpose()?
-                        .flatten();
-                    if aux != Some(Some(node.gid.as_i64())) {
+                        .flatten()
+                        .and_then(|edge| edge.aux);
+                    if aux != Some(node.gid) {
                         report.add(format!("workspace membership {} has no edge", node.gid));
                     }
                 }

@@ -6,6 +6,7 @@ mod backup;
 mod build_flags;
 mod cache;
 mod connection_setup;
+mod edge_list;
 mod folder_lock;
 mod integrity;
 mod linked_files;

@@ -1,4 +1,5 @@
 //! Tables, and the migrations that bring a file to the newest version.
+use crate::edge_list::pack_edges;
 use crate::open_error::StoreOpenError;
 use rusqlite::{Connection, ErrorCode};
 
@@ -191,6 +192,23 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     // The list of an assignee's tasks includes their modification times, because searches sort by these.
     "DROP INDEX card_who;
      CREATE INDEX card_who ON card (home, kind, who, done, due, modified, gid) WHERE who IS NOT NULL;",
+    // Outgoing edges are stored in the row of their source ([`crate::edge_list`]), and as rows of `outgoing_edge` if there are
+    // many. `edge` has all edges, as the lists of their targets.
+    concat!(
+        "ALTER TABLE node ADD COLUMN edges BLOB;
+         CREATE TABLE outgoing_edge (
+             src INTEGER NOT NULL, rel INTEGER NOT NULL, dst INTEGER NOT NULL, rank INTEGER NOT NULL,
+             seq INTEGER NOT NULL, aux INTEGER, PRIMARY KEY (src, rel, dst)
+         ) STRICT, WITHOUT ROWID;",
+        pack_edges!(),
+        "CREATE TABLE listed_edge (
+             dst INTEGER NOT NULL, rel INTEGER NOT NULL, rank INTEGER NOT NULL, src INTEGER NOT NULL,
+             seq INTEGER NOT NULL, aux INTEGER, PRIMARY KEY (dst, rel, rank, src)
+         ) STRICT, WITHOUT ROWID;
+         INSERT INTO listed_edge SELECT dst, rel, rank, src, seq, aux FROM edge ORDER BY dst, rel, rank, src;
+         DROP TABLE edge;
+         ALTER TABLE listed_edge RENAME TO edge;"
+    ),
 ];
 
 /// Checks that a file belongs to this program and is not newer than it. Returns true if it is new and empty.
@@ -216,13 +234,21 @@ pub(crate) fn migrate(conn: &Connection) -> Result<(), StoreOpenError> {
     if is_newest(conn)? {
         return Ok(());
     }
-    // An index is sorted in temporary files, so that a large one takes no more memory than a small one; if no file can be
-    // created, it is sorted in memory.
-    let mut done = steps(conn, "FILE");
-    if matches!(&done, Err(StoreOpenError::Sqlite(error)) if has_no_file(error)) {
-        done = steps(conn, "MEMORY");
-    }
+    with_temporary_files(conn, steps)
+}
+
+/// Runs work that sorts many rows. They are sorted in temporary files, so that a large store takes no more memory than a small
+/// one; if no file can be created, they are sorted in memory. No transaction may be open.
+pub(crate) fn with_temporary_files(
+    conn: &Connection,
+    work: impl Fn(&Connection) -> Result<(), StoreOpenError>,
+) -> Result<(), StoreOpenError> {
+    conn.pragma_update(None, "temp_store", "FILE")?;
+    let mut done = work(conn);
     conn.pragma_update(None, "temp_store", "MEMORY")?;
+    if matches!(&done, Err(StoreOpenError::Sqlite(error)) if has_no_file(error)) {
+        done = work(conn);
+    }
     done
 }
 
@@ -234,9 +260,8 @@ fn has_no_file(error: &rusqlite::Error) -> bool {
         .is_some_and(|code| codes.contains(&code))
 }
 
-/// Applies the remaining migrations; `temp_store` says where SQLite sorts: `FILE` or `MEMORY`.
-fn steps(conn: &Connection, temp_store: &str) -> Result<(), StoreOpenError> {
-    conn.pragma_update(None, "temp_store", temp_store)?;
+/// Applies the remaining migrations.
+fn steps(conn: &Connection) -> Result<(), StoreOpenError> {
     for (at, step) in MIGRATIONS.iter().enumerate().skip(version(conn)?) {
         let id = APPLICATION_ID;
         let script = format!(

@@ -33,11 +33,14 @@ statements! {
     Alias = "SELECT n.gid FROM alias a CROSS JOIN node n ON n.gid = a.gid WHERE a.key = ?1 AND n.gone IS NULL";
     NodeHead = concat!("SELECT 0", head_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
     NodeFull = concat!("SELECT 0", full_cols!(), " FROM node n WHERE n.gid = ?1 AND n.gone IS NULL");
-    // Only the edge columns that loading needs; whether the target is live is checked when the target is read.
-    OutEdge = "SELECT e.rel, e.dst, e.rank, e.aux FROM edge e \
-        WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 ORDER BY e.rel, e.dst";
+    // A node in any state, with its edge list.
+    NodeRow = concat!("SELECT n.gone IS NULL", full_cols!(), ", n.edges FROM node n WHERE n.gid = ?1");
+    NodeEdges = "SELECT edges FROM node WHERE gid = ?1";
+    OutEdge = concat!(edge_cols!(), " FROM outgoing_edge e WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 ORDER BY e.rel, e.dst");
     OutHead = out!(head_cols!());
     OutFull = out!(full_cols!());
+    OutAll = concat!(edge_cols!(), " FROM outgoing_edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst");
+    ListOut = "SELECT dst FROM outgoing_edge WHERE src = ?1 LIMIT ?2";
     ScanOutEdge = scan_out!("");
     ScanOutHead = scan_out!(head_cols!());
     ScanOutFull = scan_out!(full_cols!());
@@ -50,21 +53,15 @@ statements! {
         AND e.rank >= ?3 ORDER BY e.rank, e.src LIMIT ?4";
     ScanInRank = "SELECT e.src, e.rank, e.seq, e.aux FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 \
         AND e.rank = ?3 AND e.src > ?4 ORDER BY e.src LIMIT ?5";
-    OutAll = "SELECT e.rel, e.dst, e.rank, e.aux, e.seq FROM edge e WHERE e.src = ?1 ORDER BY e.rel, e.dst LIMIT ?2";
     ListIn = "SELECT src FROM edge WHERE dst = ?1 AND rel = ?2 LIMIT ?3";
-    // Used together with `ScanInFull`. No LIMIT, which would count edges; the reader stops instead. The outer index orders
-    // the sources, the inner primary key orders the edges of each source. Most edges have no rank and no aux: two flags cost
-    // less than reading both columns.
-    OutOfIn = "SELECT e.src, o.dst, o.rel | ((o.aux IS NOT NULL) << 8) | ((o.rank <> 0) << 16), o.rank, o.aux, o.seq \
-        FROM edge e LEFT JOIN edge o ON o.src = e.src AND o.rel BETWEEN ?5 AND ?6 \
-        WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) > (?3, ?4) ORDER BY e.rank, e.src";
+    ScanInOut = scan_in!(full_cols!(), ", n.edges");
     ScanHomeEdge = scan_home!("");
     ScanHomeHead = scan_home!(head_cols!());
     ScanHomeFull = scan_home!(full_cols!());
     ScanHomeTasksEdge = scan_home_tasks!("");
     ScanHomeTasksHead = scan_home_tasks!(head_cols!());
     ScanHomeTasksFull = scan_home_tasks!(full_cols!());
-    Linked = concat!(edge_cols!(), " FROM edge e WHERE e.src = ?1 AND e.rel = ?2 AND e.dst = ?3");
+    Linked = concat!(edge_cols!(), " FROM outgoing_edge e WHERE e.src = ?1 AND e.rel = ?2 AND e.dst = ?3");
     BeforeIn = concat!(
         edge_cols!(), " FROM edge e WHERE e.dst = ?1 AND e.rel = ?2 AND (e.rank, e.src) < (?3, ?4)",
         " ORDER BY e.rank DESC, e.src DESC LIMIT 1"
@@ -128,14 +125,21 @@ statements! {
     InsertCheckpoint = "INSERT INTO checkpoint (seq, line) VALUES (?1, ?2)";
     PruneCheckpoints = "DELETE FROM checkpoint WHERE seq <= ?1";
 
+    // A plain insert is cheaper: a replacement could fail half way, so SQLite copies the pages that it changes.
+    NewNode = "INSERT INTO node (gid, kind, home, version, seq, head, body, edges) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     // A trashed node stays trashed when it is written again; `seq` stays that of its creation.
-    PutNode = "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+    PutNode = "INSERT INTO node (gid, kind, home, version, seq, head, body, edges) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
         ON CONFLICT (gid) DO UPDATE SET kind = excluded.kind, home = excluded.home, version = excluded.version, \
-        head = excluded.head, body = excluded.body";
+        head = excluded.head, body = excluded.body, edges = coalesce(excluded.edges, edges)";
+    SetEdges = "UPDATE node SET edges = ?2 WHERE gid = ?1";
     TrashNode = "UPDATE node SET gone = ?2 WHERE gid = ?1 AND gone IS NULL RETURNING kind, home";
-    PutEdge = "INSERT INTO edge (src, rel, dst, rank, seq, aux) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+    NewEdge = "INSERT INTO edge (dst, rel, rank, src, seq, aux) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    SetEdge = "UPDATE edge SET seq = ?5, aux = ?6 WHERE dst = ?1 AND rel = ?2 AND rank = ?3 AND src = ?4";
+    DropEdge = "DELETE FROM edge WHERE dst = ?1 AND rel = ?2 AND rank = ?3 AND src = ?4";
+    PutOutgoing = "INSERT INTO outgoing_edge (src, rel, dst, rank, seq, aux) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
         ON CONFLICT (src, rel, dst) DO UPDATE SET rank = excluded.rank, seq = excluded.seq, aux = excluded.aux";
-    DropEdge = "DELETE FROM edge WHERE src = ?1 AND rel = ?2 AND dst = ?3";
+    DropOutgoing = "DELETE FROM outgoing_edge WHERE src = ?1 AND rel = ?2 AND dst = ?3";
+    DropAllOutgoing = "DELETE FROM outgoing_edge WHERE src = ?1";
     PutAlias = "INSERT INTO alias (key, gid) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET gid = excluded.gid";
     DropAlias = "DELETE FROM alias WHERE key = ?1 AND gid = ?2";
     ScanValues = "SELECT v.key, v.node FROM value v CROSS JOIN node n ON n.gid = v.node \

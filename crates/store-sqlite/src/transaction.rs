@@ -2,11 +2,15 @@
 mod columns;
 mod graph_reads;
 pub(crate) mod graph_writes;
+mod pending_rows;
 mod pending_writes;
 mod read_through;
 mod row_scans;
 
-pub(crate) use self::columns::{column, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable};
+pub(crate) use self::columns::{
+    column, column_list, edge, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable,
+};
+use self::pending_rows::PendingRows;
 pub(crate) use self::pending_writes::{AuditLogEnd, PendingWords};
 
 use crate::cache::{CacheView, HotCache, Invalidations, OpenSnapshot, StoreCaches};
@@ -38,6 +42,8 @@ pub(crate) struct SqliteTransaction<'c> {
     pub(crate) audited: Option<AuditLogEnd>,
     /// Words to be written at the end.
     pub(crate) pending: Vec<PendingWords>,
+    /// Rows of nodes to be written at the end of the current change.
+    pub(crate) rows: PendingRows,
     /// Keys that the current commit has touched so far.
     pub(crate) touched: Vec<FactKey>,
     /// Keys that the last commits touched, in a transaction that writes.
@@ -57,6 +63,7 @@ impl<'c> SqliteTransaction<'c> {
             floor: None,
             audited: None,
             pending: Vec::new(),
+            rows: PendingRows::default(),
             touched: Vec::new(),
             touch_log: None,
         }

@@ -306,7 +306,8 @@ pub trait Snapshot {
 
 /// A state that is being changed. Reads see the writes before them. All writes are lost unless the whole transaction succeeds.
 pub trait Transaction: Snapshot {
-    /// Writes a new node, or the next version of one. `seq` is the number of the commit.
+    /// Writes a new node, or the next version of one. `seq` is the number of the commit. The first version of a node is 1, and is
+    /// written once; a store need not check that.
     ///
     /// # Errors
     /// Returns an error if the store fails; the same holds for every method.
@@ -316,7 +317,8 @@ pub trait Transaction: Snapshot {
     /// # Errors
     /// Returns an error if the store fails.
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError>;
-    /// Writes an edge; an edge with the same source, relation and target is replaced.
+    /// Writes an edge; an edge with the same source, relation and target is replaced. Its source was written before, in this
+    /// transaction or an earlier one; a store need not check that.
     ///
     /// # Errors
     /// Returns an error if the store fails.

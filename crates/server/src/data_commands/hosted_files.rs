@@ -57,7 +57,7 @@ pub(crate) fn named_files(rows: &mut dyn RowReader) -> Result<BTreeSet<Gid>> {
     })?;
     if !files.is_empty() {
         each_row(rows, "edge", &mut |row| {
-            if let [source, Value::Integer(relation), target, ..] = row.as_slice()
+            if let [target, Value::Integer(relation), _, source, ..] = row.as_slice()
                 && *relation == i64::from(rel::ATTACHED_TO.0)
                 && gid_of(target).is_some_and(|parent| gone.contains(&parent))
                 && let Some(source) = gid_of(source)

@@ -10,6 +10,7 @@ mod generation;
 
 pub(crate) use self::cached_part::CachedPart;
 use self::generation::Generation;
+use crate::edge_list::EdgeList;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,8 +21,6 @@ use workgraph_core::storage::Edge;
 const SHARDS: usize = 256;
 /// Bytes of cache per lock.
 const SHARD_BYTES: usize = 256 << 10;
-/// Maximum number of outgoing edges of a node that is kept with all its edges.
-pub(crate) const EDGES_MAX: usize = 64;
 
 /// Number of slots for pages that were read once.
 const PAGES: usize = 256;
@@ -34,17 +33,15 @@ pub(crate) struct StateNumber(u64);
 #[derive(Clone, Debug)]
 pub(crate) enum OutEdges {
     Few(Arc<[Edge]>),
-    /// More than [`EDGES_MAX`].
+    /// More than [`EDGES_MAX`](crate::edge_list::EDGES_MAX).
     Many,
 }
 
-impl OutEdges {
-    /// Returns all outgoing edges of a node in their cached form.
-    pub(crate) fn of(edges: &[Edge]) -> Self {
-        if edges.len() > EDGES_MAX {
-            Self::Many
-        } else {
-            Self::Few(edges.into())
+impl From<EdgeList> for OutEdges {
+    fn from(list: EdgeList) -> Self {
+        match list {
+            EdgeList::Row(edges) => Self::Few(edges.into()),
+            EdgeList::Table => Self::Many,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A new file built from rows, which gets its name when it is complete.
 use super::{Parameter, count, indexes, names, placeholders, read, unread};
 use crate::connection_setup::{PAGE, StorePaths, signed, sync_folder};
+use crate::edge_list::PACK_EDGES;
 use crate::folder_lock::FolderLock;
 use crate::migrations;
 use crate::open_error::StoreOpenError;
@@ -23,6 +24,8 @@ pub struct SqliteRowWriter {
     partial: PathBuf,
     database: PathBuf,
     folder: PathBuf,
+    /// True if the rows of nodes have the edge lists of all edges.
+    are_edges_packed: bool,
     _lock: FolderLock,
 }
 
@@ -62,6 +65,7 @@ impl SqliteRowWriter {
             partial,
             database,
             folder,
+            are_edges_packed: true,
             _lock: lock,
         })
     }
@@ -84,13 +88,28 @@ impl SqliteRowWriter {
         Ok(())
     }
 
+    /// Writes the edges into the rows of their sources.
+    fn pack_edges(&mut self) -> Result<(), StoreOpenError> {
+        if !self.are_edges_packed {
+            self.conn.execute_batch("COMMIT")?;
+            migrations::with_temporary_files(&self.conn, |conn| {
+                Ok(conn.execute_batch(PACK_EDGES)?)
+            })?;
+            self.conn.execute_batch("BEGIN IMMEDIATE")?;
+            self.are_edges_packed = true;
+        }
+        Ok(())
+    }
+
     /// Writes the rest, converts the file to its final format, and closes it.
-    fn close(self) -> Result<(), StoreOpenError> {
+    fn close(mut self) -> Result<(), StoreOpenError> {
+        self.pack_edges()?;
         let Self {
             conn,
             partial,
             database,
             folder,
+            are_edges_packed: _,
             _lock,
         } = self;
         set_current(&mut SqliteTransaction::new(&conn))?;
@@ -125,6 +144,8 @@ impl RowReader for SqliteRowWriter {
     }
 
     fn indexes(&mut self, after: Option<Gid>, limit: usize) -> Result<Vec<NodeIndexes>, RowsError> {
+        let failed = |error: StoreOpenError| RowsError::Failed(error.to_string());
+        self.pack_edges().map_err(failed)?;
         let made = indexes(&self.conn, after, limit);
         made.map_err(|error| RowsError::Failed(error.to_string()))
     }
@@ -141,6 +162,7 @@ impl RowWriter for SqliteRowWriter {
                 }
             }
         }
+        self.are_edges_packed &= !matches!(table.name, "node" | "edge");
         self.insert(table, rows).map_err(unread)
     }
 

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use workgraph_core::engine::waves::{Attempt, Facts, WAVES_MAX, load_attempt, load_guesses};
 use workgraph_core::storage::GraphStoreWrapper;
-use workgraph_testkit::random_histories::{self, cases};
+use workgraph_testkit::random_histories::{self, WellFormed, cases};
 use workgraph_testkit::{MemoryStore, ScratchFolder, search_histories};
 
 /// Store that is read in waves; each answer comes from the read that the engine would make.
@@ -51,7 +51,8 @@ proptest! {
     #[test]
     fn histories_in_waves_give_equal_answers(history in random_histories::histories(15), caches: bool) {
         let (_folder, store) = store(caches);
-        random_histories::compare(&MemoryStore::new(), &store, &history).map_err(TestCaseError::fail)?;
+        let memory = MemoryStore::new();
+        random_histories::compare(&WellFormed::over(&memory), &WellFormed::over(&store), &history).map_err(TestCaseError::fail)?;
     }
 
     #[test]

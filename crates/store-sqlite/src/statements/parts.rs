@@ -23,7 +23,7 @@ macro_rules! out {
     ($($cols:expr),*) => {
         concat!(
             edge_cols!(), $($cols,)*
-            " FROM edge e CROSS JOIN node n ON n.gid = e.dst",
+            " FROM outgoing_edge e CROSS JOIN node n ON n.gid = e.dst",
             " WHERE e.src = ?1 AND e.rel BETWEEN ?2 AND ?3 AND n.gone IS NULL ORDER BY e.rel, e.dst"
         )
     };
@@ -32,7 +32,7 @@ macro_rules! scan_out {
     ($($cols:expr),*) => {
         concat!(
             "SELECT e.dst, e.rank, e.seq, e.aux", $($cols,)*
-            " FROM edge e CROSS JOIN node n ON n.gid = e.dst",
+            " FROM outgoing_edge e CROSS JOIN node n ON n.gid = e.dst",
             " WHERE e.src = ?1 AND e.rel = ?2 AND e.dst > ?3 AND n.gone IS NULL ORDER BY e.dst LIMIT ?4"
         )
     };

@@ -114,7 +114,7 @@ fn every_list_of_cards_is_an_index_alone() {
             Sql::ListOfDue,
             "card_who (home=? AND kind=? AND who=? AND done=? AND due>? AND due<?)",
         ),
-        (Sql::ListIn, "edge_in (dst=? AND rel=?)"),
+        (Sql::ListIn, "PRIMARY KEY (dst=? AND rel=?)"),
     ];
     for (sql, range) in by_column.chain(of.map(|(sql, range)| (sql, range.to_owned()))) {
         let lines = plan(&conn, sql.text());
@@ -195,11 +195,11 @@ fn keysets_and_homes_are_searched_in_their_indexes() {
     for (sql, index) in [
         (
             Sql::ScanInFull,
-            "edge_in (dst=? AND rel=? AND (rank,src)>(?,?))",
+            "PRIMARY KEY (dst=? AND rel=? AND (rank,src)>(?,?))",
         ),
         (
             Sql::BeforeIn,
-            "edge_in (dst=? AND rel=? AND (rank,src)<(?,?))",
+            "PRIMARY KEY (dst=? AND rel=? AND (rank,src)<(?,?))",
         ),
         (
             Sql::ScanValues,

@@ -1,4 +1,5 @@
 //! Conversion of columns to values, and of values to parameters.
+use crate::edge_list::EdgeList;
 use rusqlite::Row;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use std::sync::Arc;
@@ -65,7 +66,8 @@ pub(crate) fn key(row: &Row<'_>, at: usize) -> rusqlite::Result<IndexKey> {
     })
 }
 
-pub(super) fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
+/// Returns the edge in the first six columns.
+pub(crate) fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
     Ok(Edge {
         src: gid(row, 0)?,
         rel: Relation(row.get(1)?),
@@ -73,6 +75,19 @@ pub(super) fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
         rank: row.get(3)?,
         seq: seq(row, 4)?,
         aux: maybe_gid(row, 5)?,
+    })
+}
+
+/// Returns the edge list in a column that is null for a node that never had an edge.
+pub(crate) fn column_list(row: &Row<'_>, at: usize, src: Gid) -> rusqlite::Result<EdgeList> {
+    let list = match row.get_ref(at)? {
+        ValueRef::Null => return Ok(EdgeList::Row(Vec::new())),
+        ValueRef::Blob(bytes) => EdgeList::from_bytes(src, bytes),
+        _ => None,
+    };
+    list.ok_or_else(|| {
+        let name = format!("the edge list of node {src}");
+        rusqlite::Error::InvalidColumnType(at, name, rusqlite::types::Type::Blob)
     })
 }
 

@@ -1,6 +1,7 @@
 //! Reads of the graph: the snapshot of the port, on SQLite.
 use super::SqliteTransaction;
-use super::columns::{column, edge, gid, key, limit, maybe_gid, maybe_seq, node, seq};
+use super::columns::{column, edge, gid, key, limit, maybe_seq, node, seq};
+use crate::cache::node_cache::OutEdges;
 use crate::open_error::failed;
 use crate::statements::Sql;
 use rusqlite::Row;
@@ -29,11 +30,18 @@ impl Snapshot for SqliteTransaction<'_> {
     }
 
     fn alias(&mut self, key: &str) -> Result<Option<Gid>, GraphStoreError> {
+        self.write_rows()?;
         self.one(Sql::Alias, [key], |row| gid(row, 0))
             .map_err(failed)
     }
 
     fn node(&mut self, gid: Gid, depth: Depth) -> Result<Option<Arc<Node>>, GraphStoreError> {
+        if let Some(node) = self.rows.new_node(gid) {
+            return Ok(Some(node));
+        }
+        if self.rows.has_next_version(gid) {
+            self.write_rows()?;
+        }
         let unchanged = self.reading || !self.invalidations.contains(gid);
         if self.cache.shared.is_some() && unchanged {
             return self.cached_node(gid);
@@ -49,29 +57,20 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
-        if self.read_cache().is_some()
-            && let Some(edges) = self.cached_out_edges(src)?
-        {
+        if let OutEdges::Few(edges) = self.out_edges(src)? {
             for edge in edges.iter().filter(|e| e.rel >= lo && e.rel <= hi) {
                 if depth == Depth::Edge {
                     each(*edge, None);
-                } else if let Some(node) = self.cached_node(edge.dst)? {
+                } else if let Some(node) = self.node(edge.dst, depth)? {
                     each(*edge, Some(node));
                 }
             }
             return Ok(());
         }
+        self.write_rows()?;
         if depth == Depth::Edge {
             let read = |row: &Row<'_>| {
-                let edge = Edge {
-                    src,
-                    rel: Relation(row.get(0)?),
-                    dst: gid(row, 1)?,
-                    rank: row.get(2)?,
-                    seq: 0,
-                    aux: maybe_gid(row, 3)?,
-                };
-                each(edge, None);
+                each(edge(row)?, None);
                 Ok(())
             };
             let params = (src.as_i64(), lo.0, hi.0);
@@ -87,8 +86,13 @@ impl Snapshot for SqliteTransaction<'_> {
         rel: Relation,
         dst: Gid,
     ) -> Result<Option<Edge>, GraphStoreError> {
-        self.one(Sql::Linked, (src.as_i64(), rel.0, dst.as_i64()), edge)
-            .map_err(failed)
+        match self.out_edges(src)? {
+            OutEdges::Few(edges) => Ok(edges
+                .iter()
+                .find(|edge| edge.rel == rel && edge.dst == dst)
+                .copied()),
+            OutEdges::Many => self.row_between(src, rel, dst),
+        }
     }
 
     fn scan_out(
@@ -100,6 +104,21 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
+        if let OutEdges::Few(edges) = self.out_edges(src)? {
+            let mut left = most;
+            let wanted = |edge: &&Edge| edge.rel == rel && edge.dst.as_i64() > after;
+            for edge in edges.iter().filter(wanted) {
+                if left == 0 {
+                    break;
+                }
+                if let Some(node) = self.node(edge.dst, depth)? {
+                    each(*edge, Some(node).filter(|_| depth > Depth::Edge));
+                    left -= 1;
+                }
+            }
+            return Ok(());
+        }
+        self.write_rows()?;
         let sql = by_depth(depth, Sql::ScanOutEdge, Sql::ScanOutHead, Sql::ScanOutFull);
         let params = (src.as_i64(), rel.0, after, limit(most));
         self.scan(sql, params, depth, |far| (src, rel, far), each)
@@ -114,6 +133,7 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
+        self.write_rows()?;
         let cache = self.read_cache().filter(|_| depth > Depth::Edge);
         let mut depth = depth;
         if let Some(cache) = cache {
@@ -170,6 +190,7 @@ impl Snapshot for SqliteTransaction<'_> {
         band: (Relation, Relation),
         each: &mut dyn FnMut(InOutItem),
     ) -> Result<(), GraphStoreError> {
+        self.write_rows()?;
         if self.read_cache().is_some() {
             let uncached = self.scan_cached((dst, rel), after, most, &mut |tx, edge, node| {
                 each(InOutItem::Row(edge, node));
@@ -197,6 +218,7 @@ impl Snapshot for SqliteTransaction<'_> {
     }
 
     fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
+        self.write_rows()?;
         let count = self
             .one(Sql::CountIn, (dst.as_i64(), rel.0), |row| seq(row, 0))
             .map_err(failed)?;
@@ -212,6 +234,7 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Gid, Seq, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
+        self.write_rows()?;
         let [edge, head, full] = if ty == Type::Task {
             [
                 Sql::ScanHomeTasksEdge,
@@ -243,6 +266,7 @@ impl Snapshot for SqliteTransaction<'_> {
         most: usize,
         each: &mut dyn FnMut(IndexKey, Gid),
     ) -> Result<(), GraphStoreError> {
+        self.write_rows()?;
         // Before every node with the first key, or after the last row that was returned.
         let (from, node) = match after {
             Some((key, node)) if key >= from => (key, node.as_i64()),

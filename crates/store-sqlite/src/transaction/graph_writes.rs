@@ -15,7 +15,7 @@ use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, Jou
 /// Key in `meta` of the highest gid of an auxiliary node: likes have gids, but no stored nodes.
 pub(crate) const FLOOR: &str = "floor";
 
-fn whole(number: u64) -> Result<i64, GraphStoreError> {
+pub(super) fn whole(number: u64) -> Result<i64, GraphStoreError> {
     i64::try_from(number)
         .map_err(|_| GraphStoreError::Failed(format!("{number} is too large to be kept")))
 }
@@ -36,25 +36,21 @@ impl SqliteTransaction<'_> {
         self.floor = Some(next);
         Ok(())
     }
+
+    /// Takes an edge out of the list of its target.
+    fn drop_listed(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {
+        let params = (edge.dst.as_i64(), edge.rel.0, edge.rank, edge.src.as_i64());
+        self.run(Sql::DropEdge, params).map(drop).map_err(failed)
+    }
 }
 
 impl Transaction for SqliteTransaction<'_> {
     fn put_node(&mut self, node: &Node, seq: Seq) -> Result<(), GraphStoreError> {
-        let workspace = node.workspace.map(Gid::as_i64);
-        let (version, seq) = (whole(node.version)?, whole(seq)?);
-        let params = (
-            node.gid.as_i64(),
-            node.ty as u8,
-            workspace,
-            version,
-            seq,
-            &*node.head,
-            &*node.body,
-        );
         self.invalidations.node_put(node.gid);
         self.touched
             .extend(FactKey::of_node(node, node.version == 1));
-        self.run(Sql::PutNode, params).map(drop).map_err(failed)
+        self.rows.put_node(node, seq);
+        Ok(())
     }
 
     fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), GraphStoreError> {
@@ -62,6 +58,7 @@ impl Transaction for SqliteTransaction<'_> {
         let (mut lists, all) = (Vec::new(), (Relation(0), Relation(u8::MAX)));
         let each = &mut |edge: Edge, _| lists.push(FactKey::list(edge.dst, edge.rel));
         self.edges_out(gid, all.0, all.1, Depth::Edge, each)?;
+        self.write_rows()?;
         let params = (gid.as_i64(), whole(seq)?);
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;
@@ -86,33 +83,40 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn put_edge(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {
-        let seq = whole(edge.seq)?;
-        let params = (
-            edge.src.as_i64(),
-            edge.rel.0,
-            edge.dst.as_i64(),
-            edge.rank,
-            seq,
-            edge.aux.map(Gid::as_i64),
-        );
+        let old = self.put_outgoing(edge)?;
         self.invalidations.edge_put(edge.src, edge.rel, edge.dst);
         self.touched
             .extend(FactKey::of_edge(edge.src, edge.rel, edge.dst));
-        self.run(Sql::PutEdge, params).map_err(failed)?;
+        let sql = match old {
+            Some(old) if old.rank == edge.rank => Sql::SetEdge,
+            Some(old) => {
+                self.drop_listed(&old)?;
+                Sql::NewEdge
+            }
+            None => Sql::NewEdge,
+        };
+        let params = (
+            edge.dst.as_i64(),
+            edge.rel.0,
+            edge.rank,
+            edge.src.as_i64(),
+            whole(edge.seq)?,
+            edge.aux.map(Gid::as_i64),
+        );
+        self.run(sql, params).map_err(failed)?;
         edge.aux
             .map_or(Ok(()), |aux| self.raise_floor(aux))
             .map_err(failed)
     }
 
     fn drop_edge(&mut self, src: Gid, rel: Relation, dst: Gid) -> Result<bool, GraphStoreError> {
+        let old = self.drop_outgoing(src, rel, dst)?;
         self.invalidations.edge_dropped(src, rel, dst);
-        let gone = self
-            .run(Sql::DropEdge, (src.as_i64(), rel.0, dst.as_i64()))
-            .map_err(failed)?;
-        if gone > 0 {
+        if let Some(old) = &old {
+            self.drop_listed(old)?;
             self.touched.extend(FactKey::of_edge(src, rel, dst));
         }
-        Ok(gone > 0)
+        Ok(old.is_some())
     }
 
     fn put_alias(&mut self, key: &str, gid: Gid) -> Result<(), GraphStoreError> {
@@ -152,6 +156,7 @@ impl Transaction for SqliteTransaction<'_> {
     }
 
     fn append_journal(&mut self, event: &JournalEntry) -> Result<(), GraphStoreError> {
+        self.write_rows()?;
         let facts = stored_form::write(&event.change_records);
         let params = (
             whole(event.seq)?,

@@ -1,7 +1,8 @@
 //! Reads through the caches: a part that is missing in them is read whole, and cached.
 use super::{SqliteTransaction, gid, limit, maybe_gid, seq};
 use crate::cache::SharedCacheView;
-use crate::cache::node_cache::{CachedPart, EDGES_MAX, OutEdges};
+use crate::cache::node_cache::{CachedPart, OutEdges};
+use crate::edge_list::EDGES_MAX;
 use crate::open_error::failed;
 use crate::statements::Sql;
 use rusqlite::{Params, Row};
@@ -41,7 +42,15 @@ impl<'c> SqliteTransaction<'c> {
 
     /// Returns a node in full.
     pub(super) fn cached_node(&mut self, gid: Gid) -> Result<Option<Arc<Node>>, GraphStoreError> {
-        self.through(gid, |tx| tx.read_node(gid, Depth::Full))
+        self.through(gid, |tx| {
+            let Some((node, edges)) = tx.read_row(gid)? else {
+                return Ok(None);
+            };
+            if let Some(shared) = tx.cache.shared {
+                shared.keep(gid, &edges);
+            }
+            Ok(node)
+        })
     }
 
     /// Returns the index entry of a node, if it is of this type and in this workspace.
@@ -58,33 +67,27 @@ impl<'c> SqliteTransaction<'c> {
         Ok(entry.filter(|entry| entry.ty == ty && entry.workspace == workspace))
     }
 
-    /// Returns all outgoing edges of a node; `None` if there are too many.
-    pub(super) fn cached_out_edges(
-        &mut self,
-        src: Gid,
-    ) -> Result<Option<Arc<[Edge]>>, GraphStoreError> {
-        let out = self.through(src, |tx| {
-            // A task has about this many.
-            let mut edges = Vec::with_capacity(16);
-            let read = |row: &Row<'_>| {
-                edges.push(Edge {
-                    src,
-                    rel: Relation(row.get(0)?),
-                    dst: gid(row, 1)?,
-                    rank: row.get(2)?,
-                    seq: seq(row, 4)?,
-                    aux: maybe_gid(row, 3)?,
-                });
-                Ok(())
+    /// Returns all outgoing edges of a node; none for a gid that is no node.
+    pub(super) fn out_edges(&mut self, src: Gid) -> Result<OutEdges, GraphStoreError> {
+        if let Some(edges) = self.rows.edges(src) {
+            return Ok(edges);
+        }
+        let none = || OutEdges::Few([].into());
+        let unchanged = self.reading || !self.invalidations.contains(src);
+        if self.cache.shared.is_none() || !unchanged {
+            let stored = self.stored_list(src)?;
+            return Ok(stored.map_or_else(none, OutEdges::from));
+        }
+        let edges = self.through(src, |tx| {
+            let Some((node, edges)) = tx.read_row(src)? else {
+                return Ok(None);
             };
-            let params = (src.as_i64(), limit(EDGES_MAX + 1));
-            tx.each(Sql::OutAll, params, read).map_err(failed)?;
-            Ok(Some(OutEdges::of(&edges)))
+            if let (Some(shared), Some(node)) = (tx.cache.shared, &node) {
+                shared.keep(src, node);
+            }
+            Ok(Some(edges))
         })?;
-        Ok(match out {
-            Some(OutEdges::Few(edges)) => Some(edges),
-            Some(OutEdges::Many) | None => None,
-        })
+        Ok(edges.unwrap_or_else(none))
     }
 
     /// Visits a list whose rows are mostly cached: reads only the edges, and takes each row from the cache. If the first row is
@@ -197,13 +200,13 @@ impl<'c> SqliteTransaction<'c> {
         (lo, hi): (Relation, Relation),
         each: &mut dyn FnMut(Edge),
     ) -> Result<(), GraphStoreError> {
-        match self.cached_out_edges(src)? {
-            Some(edges) => {
+        match self.out_edges(src)? {
+            OutEdges::Few(edges) => {
                 let wanted = edges.iter().filter(|e| e.rel >= lo && e.rel <= hi);
                 wanted.for_each(|edge| each(*edge));
                 Ok(())
             }
-            None => self.edges_out(src, lo, hi, Depth::Edge, &mut |edge, _| each(edge)),
+            OutEdges::Many => self.edges_out(src, lo, hi, Depth::Edge, &mut |edge, _| each(edge)),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Reads of nodes and of runs of edges, which are then cached.
 use super::SqliteTransaction;
-use super::columns::{edge, gid, maybe_gid, node, seq};
+use super::columns::{column_list, edge, gid, limit, maybe_gid, node, seq};
 use super::graph_reads::by_depth;
 use crate::cache::node_cache::OutEdges;
 use crate::open_error::failed;
@@ -12,6 +12,9 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Relation;
 use workgraph_core::storage::snapshot::{Depth, InOutItem, Snapshot};
 use workgraph_core::storage::{Edge, GraphStoreError};
+
+/// Node, unless it is trashed, and its outgoing edges.
+pub(super) type RowParts = (Option<Arc<Node>>, OutEdges);
 
 impl SqliteTransaction<'_> {
     pub(super) fn read_node(
@@ -70,7 +73,19 @@ impl SqliteTransaction<'_> {
         self.each(sql, params, read).map_err(failed)
     }
 
-    /// Reads the rows of a list, each followed by the edges of its source in `band`, with two statements.
+    /// Reads a node with its outgoing edges. The edges of a trashed node are returned without it.
+    pub(super) fn read_row(&mut self, gid: Gid) -> Result<Option<RowParts>, GraphStoreError> {
+        let read = |row: &Row<'_>| {
+            let node = match row.get(0)? {
+                true => node(row, 1, gid, Depth::Full)?,
+                false => None,
+            };
+            Ok((node, column_list(row, 6, gid)?.into()))
+        };
+        self.one(Sql::NodeRow, [gid.as_i64()], read).map_err(failed)
+    }
+
+    /// Reads the rows of a list, each followed by the edges of its source in `band`.
     pub(super) fn read_in_out(
         &mut self,
         (dst, rel): (Gid, Relation),
@@ -81,64 +96,41 @@ impl SqliteTransaction<'_> {
     ) -> Result<(), GraphStoreError> {
         let cache = self.read_cache();
         let mut rows = Vec::with_capacity(most.min(512));
-        self.scan_in(dst, rel, after, most, Depth::Full, &mut |edge, node| {
-            rows.extend(node.map(|node| (edge, node)));
-        })?;
-        // The cache keeps all edges of a node.
-        let (lo, hi) = if cache.is_some() {
-            (0, u8::MAX)
-        } else {
-            (band.0.0, band.1.0)
-        };
-        let params = (dst.as_i64(), rel.0, after.0, after.1, lo, hi);
-        let read = || -> rusqlite::Result<()> {
-            let mut rows = rows.into_iter().peekable();
-            let mut current = None;
-            let mut run = Vec::new();
-            let keep = |src: Option<Gid>, run: &mut Vec<Edge>| {
-                if let (Some(cache), Some(src)) = (cache, src) {
-                    cache.keep(src, &OutEdges::of(run));
-                }
-                run.clear();
+        let read = |row: &Row<'_>| {
+            let src = gid(row, 0)?;
+            let edge = Edge {
+                src,
+                rel,
+                dst,
+                rank: row.get(1)?,
+                seq: seq(row, 2)?,
+                aux: maybe_gid(row, 3)?,
             };
-            // The same list again, including sources that are not live, so that each row appears.
-            let mut edges = self.stmt(Sql::OutOfIn)?.query(params)?;
-            while rows.peek().is_some() || current.is_some() {
-                let Some(row) = edges.next()? else { break };
-                let src = gid(row, 0)?;
-                if current != Some(src) {
-                    keep(current, &mut run);
-                    let found = rows.next_if(|(edge, _)| edge.src == src);
-                    current = found.as_ref().map(|_| src);
-                    let Some((edge, node)) = found else { continue };
-                    each(InOutItem::Row(edge, node));
+            let out = OutEdges::from(column_list(row, 9, src)?);
+            if let Some(node) = node(row, 4, src, Depth::Full)? {
+                if let Some(cache) = cache {
+                    cache.keep(src, &node);
+                    cache.keep(src, &out);
                 }
-                if let Some(dst) = maybe_gid(row, 1)? {
-                    let [rel, has_aux, has_rank, _] = row.get::<_, u32>(2)?.to_le_bytes();
-                    let aux = if has_aux == 0 {
-                        None
-                    } else {
-                        maybe_gid(row, 4)?
-                    };
-                    let edge = Edge {
-                        src,
-                        rel: Relation(rel),
-                        dst,
-                        rank: if has_rank == 0 { 0 } else { row.get(3)? },
-                        seq: if cache.is_some() { seq(row, 5)? } else { 0 },
-                        aux,
-                    };
-                    if cache.is_some() {
-                        run.push(edge);
-                    }
-                    if edge.rel >= band.0 && edge.rel <= band.1 {
-                        each(InOutItem::Out(edge));
-                    }
-                }
+                rows.push((edge, node, out));
             }
-            keep(current, &mut run);
             Ok(())
         };
-        read().map_err(failed)
+        let params = (dst.as_i64(), rel.0, after.0, after.1, limit(most));
+        self.each(Sql::ScanInOut, params, read).map_err(failed)?;
+        for (edge, node, out) in rows {
+            each(InOutItem::Row(edge, node));
+            match out {
+                OutEdges::Few(edges) => edges
+                    .iter()
+                    .filter(|edge| edge.rel >= band.0 && edge.rel <= band.1)
+                    .for_each(|edge| each(InOutItem::Out(*edge))),
+                OutEdges::Many => {
+                    let each = &mut |edge, _| each(InOutItem::Out(edge));
+                    self.edges_out(edge.src, band.0, band.1, Depth::Edge, each)?;
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -100,12 +100,14 @@ fn transact(
             (outdated.viewers, outdated.tokens) = (before.0, before.1);
             tx.pending.truncate(before.2);
             (tx.floor, tx.audited, tx.last) = (None, None, None);
+            tx.rows.clear();
             tx.touched.clear();
         }
         if savepoints {
             run(&mut tx, Sql::Release)?;
         }
     }
+    tx.write_rows().map_err(|e| e.to_string())?;
     tx.write_words().map_err(|e| e.to_string())?;
     caches.begin_commit(&tx.invalidations);
     let committed = run(&mut tx, Sql::Commit);

@@ -170,16 +170,18 @@ fn the_check_names_contradictions() {
     let mut fixture = fill(&store, 2);
     value(&store, &mut fixture);
     assert_eq!(store.check().unwrap(), Vec::<String>::new());
-    let ghost = Gid::new(5).unwrap();
-    fixture.link(ghost, rel::FOLLOWERS, ghost, ListPosition::Rank(0), None);
-    block_on(store.commit(fixture.take())).unwrap();
     let other = rusqlite::Connection::open(folder.join("workgraph.db")).unwrap();
     let problems = |sql: &str| {
         other.execute_batch(sql).unwrap();
         store.check().unwrap().join("\n")
     };
-    let edge = format!("(source, relation, target): 5 {} 5", rel::FOLLOWERS.0);
-    assert!(problems("").contains(&format!("an edge has no node at an end {edge}")));
+    let ends = format!("(source, relation, target): 5 {} 5", rel::FOLLOWERS.0);
+    let ghost = problems(&format!(
+        "INSERT INTO edge (dst, rel, rank, src, seq) VALUES (5, {}, 0, 5, 1)",
+        rel::FOLLOWERS.0
+    ));
+    assert!(ghost.contains(&format!("an edge has no node at an end {ends}")));
+    assert!(ghost.contains(&format!("only the list of its target has the edge {ends}")));
     for (sql, part) in [
         (
             "UPDATE value SET key = 8",
@@ -194,10 +196,18 @@ fn the_check_names_contradictions() {
             "a value has no task or no custom field",
         ),
         (
-            "DELETE FROM edge WHERE src = 5; DELETE FROM edge WHERE rel = 10",
+            "DELETE FROM edge WHERE src = 5; UPDATE node SET edges = NULL \
+             WHERE gid IN (SELECT src FROM edge WHERE rel = 10)",
             "has no edge to its project",
         ),
-        ("DELETE FROM edge WHERE rel = 13", "workspace membership"),
+        (
+            "UPDATE node SET edges = NULL WHERE gid IN (SELECT src FROM edge WHERE rel = 13)",
+            "workspace membership",
+        ),
+        (
+            "UPDATE edge SET seq = seq + 1",
+            "source and target disagree about the edge",
+        ),
         (
             "UPDATE node SET head = replace(head, 'task 1', 'task 2')",
             "does not agree with its body",
@@ -218,6 +228,7 @@ fn the_check_names_contradictions() {
             "UPDATE edge SET seq = 99",
             "that the journal does not reach",
         ),
+        ("UPDATE node SET edges = x'07'", "cannot be read"),
     ] {
         let found = problems(sql);
         assert!(found.contains(part), "{sql}: {found}");

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use workgraph_store_sqlite::{SqliteStore, StoreOptions};
 use workgraph_testkit::MemoryStore;
 use workgraph_testkit::ScratchFolder;
-use workgraph_testkit::random_histories;
+use workgraph_testkit::random_histories::{self, WellFormed};
 use workgraph_testkit::search_histories;
 
 fn options(caches: bool) -> StoreOptions {
@@ -18,9 +18,9 @@ proptest! {
 
     #[test]
     fn equal_histories_give_equal_answers(history in random_histories::histories(30), caches: bool) {
-        let folder = ScratchFolder::new("model");
+        let (folder, memory) = (ScratchFolder::new("model"), MemoryStore::new());
         let sqlite = SqliteStore::open(folder.path(), options(caches)).unwrap();
-        let done = random_histories::compare(&MemoryStore::new(), &sqlite, &history);
+        let done = random_histories::compare(&WellFormed::over(&memory), &WellFormed::over(&sqlite), &history);
         prop_assert!(done.is_ok(), "{}", done.unwrap_err());
     }
 

@@ -35,7 +35,7 @@ fn copy_of(source: &SqliteStore) -> (ScratchFolder, SqliteStore, Arc<AtomicU64>)
 
 #[test]
 fn a_copy_reads_through_its_source_until_its_first_write_and_then_in_its_own_database() {
-    let (from, fixture) = base();
+    let (from, mut fixture) = base();
     let before = fs::read(from.join("workgraph.db")).unwrap();
     let source = source_of(&from);
     let (folder, written, calls) = copy_of(&source);
@@ -45,7 +45,7 @@ fn a_copy_reads_through_its_source_until_its_first_write_and_then_in_its_own_dat
     assert!(!folder.join("own").exists(), "a copy has no files yet");
     assert_eq!(calls.load(Ordering::Relaxed), 0);
     for at in 2..4 {
-        add(&written, &mut fixture.clone(), "own");
+        add(&written, &mut fixture, "own");
         assert_eq!((count(&written), count(&unwritten)), (at, 1));
         assert_eq!(count(&source), 1);
         assert_eq!(
@@ -132,16 +132,16 @@ fn the_first_write_of_a_copy_that_is_removed_makes_no_folder() {
     let own = |store: &SqliteStore| {
         let mut fixture = fixture.clone();
         fixture.workspace("own");
-        block_on(store.commit(fixture.take()))
+        block_on(store.commit(fixture.take())).map(|_| fixture)
     };
-    own(&written).unwrap();
+    let mut later = own(&written).unwrap();
     for store in [&removed, &written, &source] {
         store.refuse_first_write();
     }
     let refused = own(&removed).unwrap_err().to_string();
     assert!(refused.contains("removed"), "{refused}");
     assert!(!folder.join("own").exists());
-    add(&written, &mut fixture.clone(), "later");
+    add(&written, &mut later, "later");
     assert_eq!((count(&removed), count(&written)), (1, 3));
 }
 
