@@ -60,6 +60,14 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(report.named)
 }
 
+/// Returns the contradictions between the edges of sources and the lists of their targets.
+#[cfg(test)]
+pub(crate) fn edge_problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut report = IntegrityReport::default();
+    edges::compare(conn, &mut report)?;
+    Ok(report.named)
+}
+
 /// Runs the integrity check of SQLite and reports its findings.
 fn file(conn: &Connection, report: &mut IntegrityReport) -> rusqlite::Result<()> {
     each(conn, "PRAGMA integrity_check", |row| {

@@ -287,3 +287,66 @@ fn accounts_that_were_off_before_have_nothing_left() {
     );
     assert_eq!(one("SELECT sum(id) FROM hook"), 3);
 }
+
+/// Checks that sources of an older file get the edges that its table had: as bytes of their rows up to the maximum, or as rows.
+#[test]
+fn edges_of_a_file_from_before_are_in_the_rows_of_their_sources() {
+    use crate::edge_list::EDGES_MAX;
+    use workgraph_core::model::registry::Relation;
+    use workgraph_core::storage::Edge;
+    use workgraph_core::storage::snapshot::{Depth, Snapshot};
+    let step = MIGRATIONS
+        .iter()
+        .position(|step| step.contains("outgoing_edge"));
+    let conn = older(step.unwrap());
+    let gid = |number: usize| Gid::new(number as u64).unwrap();
+    let counts = [0, 1, 2, EDGES_MAX, EDGES_MAX + 1, 300];
+    let mut expected: Vec<Vec<Edge>> = Vec::new();
+    for (at, count) in counts.into_iter().enumerate() {
+        let src = gid(at + 1);
+        conn.execute(
+            "INSERT INTO node (gid, kind, home, version, seq, head, body) VALUES (?1, 1, NULL, 1, 1, '{}', '{}')",
+            [src.as_i64()],
+        )
+        .unwrap();
+        let edges = (0..count).map(|n| Edge {
+            src,
+            rel: Relation(if n < count / 3 { 3 } else { 200 }),
+            dst: gid(1_000 + n),
+            rank: [0, i64::MIN, -1, 1, i64::MAX][n % 5],
+            seq: (at * 1_000 + n) as u64,
+            aux: (n % 2 == 1).then(|| gid((1 << 53) - 1 - n)),
+        });
+        let edges: Vec<Edge> = edges.collect();
+        for edge in edges.iter().rev() {
+            let params = (
+                src.as_i64(),
+                edge.rel.0,
+                edge.dst.as_i64(),
+                edge.rank,
+                edge.seq as i64,
+                edge.aux.map(Gid::as_i64),
+            );
+            conn.execute("INSERT INTO edge VALUES (?1, ?2, ?3, ?4, ?5, ?6)", params)
+                .unwrap();
+        }
+        expected.push(edges);
+    }
+    migrate(&conn).unwrap();
+    let mut tx = SqliteTransaction::new(&conn);
+    for (at, edges) in expected.iter().enumerate() {
+        let mut found = Vec::new();
+        let all = (Relation(0), Relation(u8::MAX));
+        let each = &mut |edge, _| found.push(edge);
+        tx.edges_out(gid(at + 1), all.0, all.1, Depth::Edge, each)
+            .unwrap();
+        assert_eq!(&found, edges);
+    }
+    assert_eq!(
+        crate::integrity::edge_problems(&conn).unwrap(),
+        Vec::<String>::new()
+    );
+    let in_rows = "SELECT group_concat(gid) FROM node WHERE length(edges) > 1";
+    let in_rows: String = conn.query_row(in_rows, [], |row| row.get(0)).unwrap();
+    assert_eq!(in_rows, "2,3,4");
+}

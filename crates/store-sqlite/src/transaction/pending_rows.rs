@@ -232,3 +232,6 @@ impl SqliteTransaction<'_> {
 fn no_source(src: Gid) -> GraphStoreError {
     GraphStoreError::Failed(format!("an edge begins at {src}, which is no node"))
 }
+
+#[cfg(test)]
+mod tests;
