@@ -45,12 +45,13 @@ pub(crate) use self::hot_cache::HotCache;
 pub(crate) use self::invalidations::Invalidations;
 use self::invalidations::{InvalidationKind, Omissions};
 pub(crate) use self::kept_snapshots::{KeptSnapshots, OpenSnapshot};
-use self::node_cache::{NodeCache, StateNumber};
+use self::node_cache::{NodeCache, OutEdges, StateNumber};
 use crate::connection_setup::StoreOptions;
 use std::sync::Arc;
 use workgraph_auth::rules::RefreshTokenContext;
 use workgraph_auth::{Account, App, SecretDigest, TokenRecord};
 use workgraph_core::access::Viewer;
+use workgraph_core::model::node::Node;
 use workgraph_core::storage::ViewerKey;
 
 /// Maximum number of entries of each [`EpochCache`].
@@ -131,10 +132,12 @@ impl StoreCaches {
         }
     }
 
-    /// Marks the end of a commit, successful or failed.
-    pub(crate) fn end_commit(&self, failed: bool) {
-        if let Some(nodes) = &self.nodes {
-            nodes.end(failed);
+    /// Marks the end of a commit, with the nodes that it created; `None` if it failed.
+    pub(crate) fn end_commit(&self, created: Option<&[(Arc<Node>, OutEdges)]>) {
+        match (&self.nodes, created) {
+            (Some(nodes), Some(created)) => nodes.end(created),
+            (Some(nodes), None) => nodes.end_failed(),
+            (None, _) => {}
         }
     }
 

@@ -4,7 +4,8 @@
 //! States of the graph are numbered. Before the writer commits, it removes the entries that it touched from the cache
 //! ([`NodeCache::begin`]). A snapshot shows the state at the time when it was taken, or a newer one. It uses entries that were
 //! read in that state or before: entries that a later commit touched have been removed. The reads of a snapshot are kept only
-//! while no commit has begun since, so nothing outdated is kept.
+//! while no commit has begun since, so nothing outdated is kept. A commit adds the nodes that it created, which are usually read
+//! next ([`NodeCache::end`]).
 mod cached_part;
 mod generation;
 
@@ -15,6 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use workgraph_core::model::gid::Gid;
+use workgraph_core::model::node::Node;
 use workgraph_core::storage::Edge;
 
 /// Maximum number of locks: enough that threads seldom wait for one, and that few entries are dropped at a time.
@@ -117,12 +119,21 @@ impl NodeCache {
         }
     }
 
-    /// Marks the end of a commit. If it failed, the touched entries are unknown.
-    pub(super) fn end(&self, failed: bool) {
-        if failed {
-            for shard in &*self.shards {
-                *shard.lock() = CacheShard::default();
-            }
+    /// Marks the end of a commit that created these nodes, with all their edges.
+    pub(super) fn end(&self, created: &[(Arc<Node>, OutEdges)]) {
+        // No other entry is kept until the new state begins.
+        let new = StateNumber(self.state.load(Ordering::Acquire) / 2 + 1);
+        for (node, out) in created {
+            self.keep_if(node.gid, node, new, || true);
+            self.keep_if(node.gid, out, new, || true);
+        }
+        self.state.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Marks the end of a commit that failed: the entries that it touched are unknown.
+    pub(super) fn end_failed(&self) {
+        for shard in &*self.shards {
+            *shard.lock() = CacheShard::default();
         }
         self.state.fetch_add(1, Ordering::AcqRel);
     }
@@ -141,6 +152,19 @@ impl NodeCache {
 
     /// Keeps a complete part, as a snapshot of this state showed it.
     pub(super) fn keep<P: CachedPart>(&self, gid: Gid, part: &P, at: StateNumber) {
+        self.keep_if(gid, part, at, || {
+            self.state.load(Ordering::Acquire) == at.0 * 2
+        });
+    }
+
+    /// Keeps a complete part if a condition holds under the lock that a commit needs after it has marked its beginning.
+    fn keep_if<P: CachedPart>(
+        &self,
+        gid: Gid,
+        part: &P,
+        at: StateNumber,
+        is_current: impl FnOnce() -> bool,
+    ) {
         // A part that takes much of the room would push many others out.
         if part.bytes() > self.most / 4 {
             return;
@@ -148,8 +172,7 @@ impl NodeCache {
         let Some(mut shard) = self.shard(gid) else {
             return;
         };
-        // Read under the lock that a commit needs after it has marked its beginning.
-        if self.state.load(Ordering::Acquire) == at.0 * 2 {
+        if is_current() {
             part.put(&mut shard.young, gid, at);
             shard.age(self.most);
         }

@@ -59,6 +59,7 @@ impl Transaction for SqliteTransaction<'_> {
         let each = &mut |edge: Edge, _| lists.push(FactKey::list(edge.dst, edge.rel));
         self.edges_out(gid, all.0, all.1, Depth::Edge, each)?;
         self.write_rows()?;
+        self.rows.record_change(gid);
         let params = (gid.as_i64(), whole(seq)?);
         let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u8>(0)?, maybe_gid(row, 1)?));
         let trashed = self.one(Sql::TrashNode, params, read).map_err(failed)?;

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
-use workgraph_core::model::registry::Relation;
+use workgraph_core::model::registry::{Relation, Type};
 use workgraph_core::storage::{Edge, GraphStoreError, Seq};
 
 /// Row of a node that a change has written in part or as a whole.
@@ -26,34 +26,64 @@ struct PendingRow {
 
 /// Rows that the current change has written, but not yet to the table.
 #[derive(Debug, Default)]
-pub(crate) struct PendingRows(BTreeMap<Gid, PendingRow>);
+pub(crate) struct PendingRows {
+    rows: BTreeMap<Gid, PendingRow>,
+    /// Nodes that this transaction has created, as their rows in the table are.
+    created: BTreeMap<Gid, (Arc<Node>, OutEdges)>,
+}
 
 impl PendingRows {
     /// Forgets the rows of a change that failed.
     pub(crate) fn clear(&mut self) {
-        self.0.clear();
+        self.rows.clear();
+        self.created.clear();
+    }
+
+    /// Returns the nodes that the transaction has created and not changed since, but stories, which are seldom read by
+    /// themselves.
+    pub(crate) fn take_created(&mut self) -> Vec<(Arc<Node>, OutEdges)> {
+        std::mem::take(&mut self.created).into_values().collect()
+    }
+
+    /// Records that the row of a node in the table is no longer that of its creation.
+    pub(super) fn record_change(&mut self, gid: Gid) {
+        self.created.remove(&gid);
+    }
+
+    /// Records that a row was written to the table.
+    fn record_written(&mut self, gid: Gid, row: PendingRow) {
+        match row.node {
+            Some((node, _)) if is_new(&node) => {
+                if node.ty != Type::Story {
+                    let edges = row.edges.map(OutEdges::from);
+                    let edges = edges.unwrap_or_else(|| OutEdges::Few([].into()));
+                    self.created.insert(gid, (node, edges));
+                }
+            }
+            _ => self.record_change(gid),
+        }
     }
 
     /// Returns the node whose first version is pending.
     pub(super) fn new_node(&self, gid: Gid) -> Option<Arc<Node>> {
-        let (node, _) = self.0.get(&gid)?.node.as_ref()?;
+        let (node, _) = self.rows.get(&gid)?.node.as_ref()?;
         is_new(node).then(|| Arc::clone(node))
     }
 
     /// Returns true if a later version of the node is pending: only its row says whether the node is trashed.
     pub(super) fn has_next_version(&self, gid: Gid) -> bool {
-        let row = self.0.get(&gid).and_then(|row| row.node.as_ref());
+        let row = self.rows.get(&gid).and_then(|row| row.node.as_ref());
         row.is_some_and(|(node, _)| !is_new(node))
     }
 
     /// Records the new content of a node.
     pub(super) fn put_node(&mut self, node: &Node, seq: Seq) {
-        self.0.entry(node.gid).or_default().node = Some((Arc::new(node.clone()), seq));
+        self.rows.entry(node.gid).or_default().node = Some((Arc::new(node.clone()), seq));
     }
 
     /// Returns the outgoing edges of a node whose edges the current change has written.
     pub(super) fn edges(&self, src: Gid) -> Option<OutEdges> {
-        let row = self.0.get(&src)?;
+        let row = self.rows.get(&src)?;
         match (&row.edges, &row.node) {
             (Some(list), _) => Some(list.clone().into()),
             (None, Some((node, _))) if is_new(node) => Some(OutEdges::Few([].into())),
@@ -75,8 +105,9 @@ fn position(edges: &[Edge], rel: Relation, dst: Gid) -> Result<usize, usize> {
 impl SqliteTransaction<'_> {
     /// Writes the pending rows to the table. It must happen before the table is read in any other way than node by node.
     pub(crate) fn write_rows(&mut self) -> Result<(), GraphStoreError> {
-        for (gid, row) in std::mem::take(&mut self.rows.0) {
+        for (gid, row) in std::mem::take(&mut self.rows.rows) {
             self.write_row(gid, &row)?;
+            self.rows.record_written(gid, row);
         }
         Ok(())
     }
@@ -110,16 +141,21 @@ impl SqliteTransaction<'_> {
 
     /// Returns the edge list of a node, to change it.
     fn list_to_change(&mut self, src: Gid) -> Result<&mut EdgeList, GraphStoreError> {
-        if self.rows.0.get(&src).is_none_or(|row| row.edges.is_none()) {
+        if self
+            .rows
+            .rows
+            .get(&src)
+            .is_none_or(|row| row.edges.is_none())
+        {
             let is_row_new = self.rows.new_node(src).is_some();
             let list = if is_row_new {
                 EdgeList::Row(Vec::new())
             } else {
                 self.stored_list(src)?.ok_or_else(|| no_source(src))?
             };
-            self.rows.0.entry(src).or_default().edges = Some(list);
+            self.rows.rows.entry(src).or_default().edges = Some(list);
         }
-        let row = self.rows.0.get_mut(&src);
+        let row = self.rows.rows.get_mut(&src);
         row.and_then(|row| row.edges.as_mut())
             .ok_or_else(|| no_source(src))
     }
@@ -202,7 +238,7 @@ impl SqliteTransaction<'_> {
     }
 
     fn set_list(&mut self, src: Gid, list: EdgeList) {
-        self.rows.0.entry(src).or_default().edges = Some(list);
+        self.rows.rows.entry(src).or_default().edges = Some(list);
     }
 
     fn put_row(&mut self, edge: &Edge) -> Result<(), GraphStoreError> {

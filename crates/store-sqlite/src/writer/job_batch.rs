@@ -111,7 +111,8 @@ fn transact(
     tx.write_words().map_err(|e| e.to_string())?;
     caches.begin_commit(&tx.invalidations);
     let committed = run(&mut tx, Sql::Commit);
-    caches.end_commit(committed.is_err());
+    let created = tx.rows.take_created();
+    caches.end_commit(committed.is_ok().then_some(&created));
     committed?;
     Ok(Some(std::mem::take(&mut tx.invalidations)))
 }

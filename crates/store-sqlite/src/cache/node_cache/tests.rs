@@ -34,7 +34,7 @@ fn an_entry_is_used_until_a_commit_that_touches_it_begins() {
     cache.begin(&[Gid::new(1).unwrap()]);
     assert_eq!(body(&cache, 1, at), None);
     assert_eq!(body(&cache, 2, at).as_deref(), Some("b"));
-    cache.end(false);
+    cache.end(&[]);
     let after = cache.state();
     assert_eq!(body(&cache, 1, after), None);
     assert_eq!(body(&cache, 2, after).as_deref(), Some("b"));
@@ -46,7 +46,7 @@ fn what_was_read_before_a_commit_is_not_kept_once_it_began() {
     let at = cache.state();
     cache.begin(&[]);
     keep(&cache, &node(1, "during"), at);
-    cache.end(false);
+    cache.end(&[]);
     keep(&cache, &node(2, "after"), at);
     let now = cache.state();
     assert_eq!((body(&cache, 1, now), body(&cache, 2, now)), (None, None));
@@ -57,11 +57,25 @@ fn an_older_snapshot_does_not_see_what_a_newer_one_kept() {
     let cache = NodeCache::new(1 << 20);
     let old = cache.state();
     cache.begin(&[Gid::new(1).unwrap()]);
-    cache.end(false);
+    cache.end(&[]);
     let new = cache.state();
     keep(&cache, &node(1, "new"), new);
     assert_eq!(body(&cache, 1, old), None);
     assert_eq!(body(&cache, 1, new).as_deref(), Some("new"));
+}
+
+#[test]
+fn what_a_commit_created_is_seen_from_its_state_on() {
+    let cache = NodeCache::new(1 << 20);
+    let old = cache.state();
+    cache.begin(&[Gid::new(1).unwrap()]);
+    assert_eq!(body(&cache, 1, cache.state()), None);
+    cache.end(&[(node(1, "created"), OutEdges::Many)]);
+    assert_eq!(body(&cache, 1, old), None);
+    let new = cache.state();
+    assert_eq!(body(&cache, 1, new).as_deref(), Some("created"));
+    let out = cache.get(Gid::new(1).unwrap(), new);
+    assert!(matches!(out, Some(OutEdges::Many)));
 }
 
 #[test]
@@ -70,7 +84,7 @@ fn a_failed_commit_empties_it() {
     let at = cache.state();
     keep(&cache, &node(1, "a"), at);
     cache.begin(&[]);
-    cache.end(true);
+    cache.end_failed();
     assert_eq!(body(&cache, 1, cache.state()), None);
 }
 
@@ -216,7 +230,7 @@ fn check_steps(steps: &[CacheStep], broken: Broken) -> Result<(), TestCaseError>
                     if !known {
                         cache.begin(&gids(mask));
                     }
-                    cache.end(false);
+                    cache.end(&[]);
                     commit = None;
                 }
             }
