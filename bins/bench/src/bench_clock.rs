@@ -11,7 +11,7 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Waits for the given time.
+/// Sleeps for the given time.
 #[expect(
     clippy::disallowed_methods,
     reason = "waiting for a child process, not for a condition of a test"

@@ -17,7 +17,7 @@ pub(crate) enum Basis {
     Beside,
 }
 
-/// The bound of a ratio.
+/// Bound of a ratio, by the direction that is better.
 #[derive(Clone, Copy)]
 pub(crate) enum Bound {
     /// More is better: floor and aim.
@@ -30,7 +30,7 @@ pub(crate) enum Bound {
 
 /// Row of the table.
 pub(crate) struct BenchRow {
-    /// Name for `--only`.
+    /// Name that `--only` matches.
     pub(crate) name: &'static str,
     /// Description of the measurement, for the table.
     pub(crate) description: &'static str,
@@ -277,14 +277,13 @@ impl Basis {
 
 /// Row with the figures of its rounds, ours and the ceiling's.
 pub(crate) struct BenchResult {
-    /// Definition of the row.
     pub(crate) row: &'static BenchRow,
     /// Ours and the ceiling's, round by round.
     pub(crate) rounds: Vec<(Figure, Figure)>,
 }
 
 impl BenchResult {
-    /// Returns our median figure.
+    /// Returns our median.
     pub(crate) fn ours(&self) -> Figure {
         let ours: Vec<_> = self.rounds.iter().map(|round| round.0.clone()).collect();
         Figure::median(&ours)
@@ -328,7 +327,7 @@ impl BenchResult {
         median(&kept.collect::<Vec<_>>())
     }
 
-    /// Returns the failures of both sides as text, if there are any.
+    /// Returns a text with the failures of both sides; `None` if all requests succeeded.
     fn failed(&self) -> Option<String> {
         let errors = [self.ours(), self.ceiling()].map(|figure| figure.errors);
         let messages = errors.iter().flatten();
@@ -360,7 +359,7 @@ impl BenchResult {
     }
 }
 
-/// Returns a description of a number relative to its bound.
+/// Returns the verdict on a number: aim met, floor met or floor missed.
 pub(crate) fn judge(number: f64, bound: Bound) -> &'static str {
     let (floor, aim) = match bound {
         Bound::AtLeast(floor, aim) => (number >= floor, number >= aim),

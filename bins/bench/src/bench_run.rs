@@ -201,7 +201,6 @@ impl<'a> Bench<'a> {
         wanted(self.args, name)
     }
 
-    /// Returns the duration of a measurement.
     pub(crate) fn time(&self) -> Duration {
         Duration::from_secs_f64(self.args.seconds)
     }

@@ -1,4 +1,4 @@
-//! Comparison of two builds of the server: the same requests to both, in short turns, on copies of one graph.
+//! Comparison of two builds of the server: both get the same requests, in short turns, on copies of one graph.
 //!
 //! Figures of different runs differ by more than the effect of a code change. Turns of a fraction of a
 //! second share the same conditions of the machine, so their ratios show the cost of a change.

@@ -98,10 +98,9 @@ fn monitor(pid: u32, words: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Instructions of a profile, by function.
+/// Numbers of instructions in a profile, in total and by function.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct InstructionProfile {
-    /// All instructions.
     pub(crate) total: u64,
     /// Instructions of each function without those of the functions that it calls.
     pub(crate) functions: BTreeMap<String, u64>,

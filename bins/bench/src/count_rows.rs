@@ -2,7 +2,7 @@
 
 use crate::bench_rows::Bound;
 
-/// Row of the count.
+/// Kind of request whose instructions are counted.
 pub(crate) struct CountRow {
     /// Name in the table and in the list of expected counts.
     pub(crate) name: &'static str,
@@ -62,7 +62,6 @@ const fn search(name: &'static str, requests: u64, bounds: (u64, u64)) -> CountR
 }
 
 impl CountRow {
-    /// Returns the bound of its instructions.
     pub(crate) const fn bound(&self) -> Bound {
         Bound::AtMost(self.floor as f64, self.aim as f64)
     }

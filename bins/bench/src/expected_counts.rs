@@ -28,7 +28,6 @@ pub(crate) struct CountContext {
 /// Counts of one row, per request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowCount {
-    /// All instructions.
     pub(crate) total: u64,
     /// Instructions of the functions themselves.
     pub(crate) functions: BTreeMap<String, u64>,
@@ -75,10 +74,10 @@ impl RowCount {
     }
 }
 
-/// Change of a count.
+/// Difference between a count and the expected one.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CountChange {
-    /// A change that the tolerance allows, or none.
+    /// No change, or one within the tolerance.
     Within,
     /// Fewer instructions than the tolerance allows.
     Fewer,
@@ -99,7 +98,6 @@ impl CountChange {
         }
     }
 
-    /// Returns a description.
     pub(crate) const fn text(&self) -> &'static str {
         match self {
             Self::Within => "as before",
@@ -123,7 +121,7 @@ impl ExpectedCounts {
         }
     }
 
-    /// Reads a list.
+    /// Parses a list of expected counts.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let mut counts = Self::default();
         for (number, line) in text.lines().enumerate().skip(1) {
@@ -147,7 +145,7 @@ impl ExpectedCounts {
         Ok(counts)
     }
 
-    /// Returns the list as text.
+    /// Formats the list as it is stored.
     pub(crate) fn text(&self) -> String {
         let mut out = format!("{HEADER}\n");
         for ((context, row), counts) in &self.0 {

@@ -13,7 +13,7 @@ use crate::http_client::BenchClient;
 use crate::loadgen::{self, LoadEnd, LoadResult, LoadSpec, RequestMaker, Rng};
 use crate::server_process::ServerProcess;
 
-/// Sections of each project.
+/// Number of sections in each project.
 const SECTIONS: usize = 10;
 /// Connections that create tasks.
 pub(crate) const WRITERS: usize = 64;
@@ -36,7 +36,6 @@ pub(crate) struct Graph {
     workspace: BuildTarget,
     /// Maker of requests that create tasks in a second project, so that the size of the first does not change.
     pub(crate) create: Arc<RequestMaker>,
-    /// Number of users.
     pub(crate) users: usize,
 }
 
@@ -193,7 +192,6 @@ impl TaskTraits {
     }
 }
 
-/// Returns the name of a task.
 pub(crate) fn name(index: u64) -> String {
     format!("Task {index} of the benchmark")
 }
@@ -327,7 +325,7 @@ pub(crate) fn member<'a>(value: &'a Value, name: &str) -> Result<&'a str> {
         .with_context(|| format!("no text named {name}"))
 }
 
-/// Returns the list with this name.
+/// Returns the array under a name, or an error that names it.
 pub(crate) fn list<'a>(value: &'a Value, name: &str) -> Result<&'a [Value]> {
     value
         .get(name)

@@ -1,4 +1,4 @@
-//! The bare group commit: durable inserts, with a fixed number per commit, and nothing else.
+//! A bare group commit: durable inserts, a fixed number of them per commit.
 
 use anyhow::Result;
 use std::path::Path;

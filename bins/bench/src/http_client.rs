@@ -10,18 +10,17 @@ use serde_json::Value;
 /// Parts of a response head used by the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseHead {
-    /// Status code.
     pub(crate) status: u16,
     /// Length of the head including its empty line.
     pub(crate) length: usize,
-    /// Length of the body.
+    /// Length of the body in bytes.
     pub(crate) body: usize,
     /// True if the server closes the connection after this response.
     pub(crate) close: bool,
 }
 
 impl ResponseHead {
-    /// Returns the bytes of the whole response, head and body.
+    /// Returns the length of the response in bytes, head and body.
     pub(crate) fn total(self) -> usize {
         self.length + self.body
     }
@@ -144,7 +143,6 @@ fn answer(addr: SocketAddr, request: &[u8]) -> Result<(ResponseHead, Vec<u8>)> {
 pub(crate) struct BenchClient {
     /// Address at which the server listens.
     pub(crate) addr: SocketAddr,
-    /// Bearer token.
     pub(crate) token: String,
 }
 

@@ -22,7 +22,6 @@ pub(crate) type ResponseObserver = dyn Fn(&[u8]) + Send + Sync;
 /// Condition that ends a load.
 #[derive(Clone, Copy)]
 pub(crate) enum LoadEnd {
-    /// After this time.
     After(Duration),
     /// After this many requests.
     Count(u64),
@@ -32,7 +31,6 @@ pub(crate) enum LoadEnd {
 pub(crate) struct LoadSpec {
     /// Address of the server.
     pub(crate) addr: SocketAddr,
-    /// Number of connections.
     pub(crate) connections: usize,
     /// Condition that ends the load.
     pub(crate) stop: LoadEnd,

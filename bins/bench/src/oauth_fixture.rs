@@ -38,7 +38,7 @@ fn form(fields: &Fields<'_>) -> String {
     each.join("&")
 }
 
-/// Writes a POST of a form.
+/// Writes a POST request with a form as its body.
 fn write_form(out: &mut Vec<u8>, path: &str, cookies: &str, body: &str) {
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookies}\r\n\

@@ -113,7 +113,7 @@ fn open_object(out: &mut Vec<u8>, first: bool, gid: i64) {
     out.push(b'"');
 }
 
-/// Writes a JSON string.
+/// Writes a text as a JSON string.
 fn text(out: &mut Vec<u8>, value: &str) {
     out.push(b'"');
     if value

@@ -19,7 +19,7 @@ pub(crate) const STEP: i64 = 100;
 /// Timeout of a copy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Project to copy.
+/// Project that the benchmark copies.
 pub(crate) struct CopySource {
     project: String,
     tasks: u64,

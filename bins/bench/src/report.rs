@@ -25,7 +25,7 @@ const COLUMNS: usize = 10;
 /// Share of its ratio that a row must keep as the graph grows.
 const SCALING_FLOOR: f64 = 0.9;
 
-/// One line of the table.
+/// Line of the table, as the texts of its cells.
 pub(crate) struct ReportLine(pub(crate) [String; COLUMNS]);
 
 impl ReportLine {

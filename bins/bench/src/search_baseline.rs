@@ -21,7 +21,7 @@ const VALUES: usize = 200;
 /// Number of different requests of a row.
 const PATHS: usize = 2_000;
 
-/// Kind of search.
+/// Search that a row measures.
 #[derive(Clone, Copy)]
 pub(crate) enum SearchKind {
     /// A word in a single task.
@@ -110,7 +110,7 @@ fn field(client: &BenchClient, graph: &Graph, workspace: &str) -> Result<String>
     Ok(field)
 }
 
-/// Returns a day as a number.
+/// Returns a day as a number that sorts like it: 131 for 31 January.
 fn day((month, day): (usize, usize)) -> i64 {
     (month * 100 + day) as i64
 }

@@ -1,4 +1,4 @@
-//! The bare SQLite ceilings: the same tables and settings as the store, with loops and nothing else.
+//! Ceilings measured with bare SQLite: the store's tables and settings, used in simple loops.
 
 use anyhow::Result;
 use std::path::Path;

@@ -41,7 +41,7 @@ pub(crate) struct WebhookReceiver {
 }
 
 impl WebhookReceiver {
-    /// Starts to listen.
+    /// Starts a receiver on a free port.
     pub(crate) fn start() -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

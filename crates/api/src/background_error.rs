@@ -73,7 +73,7 @@ pub enum RedeliveryError {
     /// The target did not acknowledge the events. The text is the reason.
     #[error("{0}")]
     Target(String),
-    /// The server failed.
+    /// Failure of this server, not of the target.
     #[error(transparent)]
     Failed(#[from] BackgroundError),
 }

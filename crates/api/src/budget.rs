@@ -15,7 +15,7 @@ pub(crate) struct ResponseBudget {
 }
 
 impl ResponseBudget {
-    /// Returns a budget of `bytes` bytes.
+    /// Returns a budget of this many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
         Self {
             total: bytes,

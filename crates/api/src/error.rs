@@ -35,7 +35,7 @@ pub enum ApiError {
     TooLarge,
     /// The file of an upload is larger than this number of bytes.
     FileTooLarge(u64),
-    /// The disk that holds the files has too little free space for an upload.
+    /// The disk with the attached files has too little free space for an upload.
     NoDiskSpace,
     /// The body of an upload did not arrive.
     Body(BodyReadError),
@@ -51,9 +51,9 @@ pub enum ApiError {
     Requested {
         /// Status code of the reply.
         status: u16,
-        /// Headers of the reply.
+        /// Headers that the error adds to the reply.
         headers: Vec<(&'static str, String)>,
-        /// Body of the reply.
+        /// Body of the reply, as JSON.
         body: Vec<u8>,
     },
 }

@@ -70,7 +70,6 @@ impl<'g> AuthorizedOperation<'g> {
         self.row
     }
 
-    /// Returns the operation.
     pub(crate) const fn operation(self) -> &'static Operation {
         self.row.0
     }

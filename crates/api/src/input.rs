@@ -17,7 +17,7 @@ use workgraph_wire::{JsonBody, QueryError, QueryParams, RequestOptions, form_bod
 /// The inputs of an operation, from a request or from a batch action.
 #[derive(Clone, Copy)]
 pub(crate) enum OperationInput<'r> {
-    /// A request, with its body.
+    /// A request with its JSON body.
     Request(&'r ApiRequest, &'r [u8]),
     Upload(&'r ApiRequest, &'r ReceivedUpload),
     Action(&'r BatchAction),
@@ -36,7 +36,7 @@ impl<'r> OperationInput<'r> {
             Self::Action(action) => &action.query,
         }
     }
-    /// Returns the file in the body.
+    /// Returns the uploaded file, if the body has one.
     pub(crate) fn file(self) -> Option<&'r UploadedFile> {
         match self {
             Self::Upload(_, upload) => upload.file.as_ref(),

@@ -28,7 +28,7 @@ const ALL: usize = usize::MAX >> 1;
 /// The outcome of asking the queue for a job.
 #[derive(Debug)]
 pub enum NextJob {
-    /// A job, leased to the caller.
+    /// A claimed job, with its lease.
     Job(Box<LeasedJob>),
     /// No job can run before this time, or before another job is started.
     Later(Option<Time>),

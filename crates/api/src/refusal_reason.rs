@@ -104,7 +104,7 @@ impl RefusalReason {
         }
     }
 
-    /// Returns the meaning as a sentence.
+    /// Returns the meaning as a sentence for the owner of the client.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ impl From<RequestRefusal> for RefusalReason {
 /// Refusal of a request: the reason, and the app and the user that it concerns, if known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// The reason.
+    /// Reason that the log and the metrics show.
     pub reason: RefusalReason,
     /// Client ID in the request, or the app of its token.
     pub client: Option<u64>,

@@ -10,7 +10,7 @@ pub use workgraph_operations::Method;
 use workgraph_operations::settings::ApiSettings;
 use workgraph_wire::error_envelope;
 
-/// A request of the API.
+/// Request of the API, as a transport has received it.
 #[derive(Clone, Debug, Default)]
 pub struct ApiRequest {
     /// The method, if operations support it.
@@ -50,7 +50,7 @@ pub trait TransportMemory: Debug + Sync {
 /// Room that a transport reserved for a response; dropping it frees the room.
 pub type ResponseRoom = Box<dyn Debug + Send + Sync>;
 
-/// A response of the API.
+/// Response of the API, for a transport to send.
 #[derive(Debug)]
 pub struct ApiResponse {
     /// The HTTP status code.
@@ -126,7 +126,7 @@ impl ApiResponse {
             self.body = error_envelope::error(&message, &*settings.error_help(base_url)).into();
         }
     }
-    /// Adds a header.
+    /// Returns the response with one more header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
@@ -145,7 +145,7 @@ impl ApiResponse {
 /// Origin of a request: the client, and the memory of its connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestOrigin<'a> {
-    /// The client.
+    /// Client that sent the request.
     pub caller: Caller<'a>,
     /// The token cache of the client's connection.
     pub token_cache: Option<&'a ConnectionTokenCache>,

@@ -5,9 +5,9 @@ use async_trait::async_trait;
 /// Request that was admitted within its limits, as a watch sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmittedRequest<'r> {
-    /// Name of the operation.
+    /// Id of the operation, such as `getTask`.
     pub operation: &'static str,
-    /// Method, as in HTTP.
+    /// Method in capitals, such as `GET`.
     pub method: &'static str,
     /// Path below the API base, as it was sent.
     pub path: &'r str,

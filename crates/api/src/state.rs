@@ -107,7 +107,7 @@ impl ApiDependencies {
 }
 
 impl Api {
-    /// Builds the API from its parts.
+    /// Builds the API from its dependencies.
     #[must_use]
     pub fn new(parts: ApiDependencies) -> Self {
         let limits = LimiterSettings::from(&parts.limits);
@@ -142,7 +142,7 @@ impl Api {
         }
     }
 
-    /// Returns the settings.
+    /// Returns the settings that the API was built with.
     #[must_use]
     pub fn settings(&self) -> &ApiSettings {
         &self.settings
@@ -203,7 +203,7 @@ impl Api {
         self.token_usage.flush(&*self.tokens).await
     }
 
-    /// Returns random bytes.
+    /// Returns fresh random bytes, or an error if the system has none.
     pub(crate) fn random_bytes<const N: usize>(&self) -> Result<[u8; N], ApiError> {
         let mut bytes = [0u8; N];
         self.entropy

@@ -3,7 +3,7 @@ use crate::interrupt::InterruptReason;
 use std::fmt;
 use thiserror::Error;
 
-/// Kind of a domain error.
+/// Kind of a domain error, from which its status follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DomainErrorKind {
     /// A parameter is missing or malformed.
@@ -30,7 +30,7 @@ pub enum DomainErrorKind {
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("{message}")]
 pub struct DomainError {
-    /// Kind of the error, from which the status follows.
+    /// Kind of the error; an API turns it into a status.
     pub kind: DomainErrorKind,
     /// Message for the client: the parameter, the fault, and a value that would be valid.
     pub message: String,

@@ -30,7 +30,7 @@ use std::sync::{Arc, OnceLock};
 /// Plan of a record: the fields of one type that are sent, in their order.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Type of the record.
+    /// Type of the planned records.
     pub ty: Type,
     /// Type of the nodes that the record represents.
     pub node_type: Type,
@@ -48,7 +48,7 @@ pub struct Plan {
     pub variants: Vec<Plan>,
 }
 
-/// One field of a plan.
+/// Field of a plan, with the plan of its links.
 #[derive(Clone, Debug)]
 pub struct PlanStep {
     /// Declaration of the field.

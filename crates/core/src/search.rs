@@ -189,7 +189,7 @@ pub enum ValuePredicate {
 /// Order of matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SortOrder {
-    /// By the value of a column.
+    /// By the value of an index column.
     Column(IndexColumn),
     /// Nodes with all words in the name first, then all other nodes.
     Relevance,
@@ -222,8 +222,7 @@ pub trait EvalContext {
     /// # Errors
     /// Fails if the store fails.
     fn sources(&mut self, gid: Gid, rel: Relation) -> Result<Vec<Gid>, GraphStoreError>;
-    /// Returns true if the node is live and the viewer may see it. Other nodes influence the result of a condition only if
-    /// this is true for them.
+    /// Returns true if the viewer may see a live node. Conditions ignore nodes that the viewer may not see.
     ///
     /// # Errors
     /// Fails if the store fails.

@@ -20,7 +20,7 @@ pub(crate) struct HttpRequest {
     pub(crate) body: Option<Vec<u8>>,
 }
 
-/// Reply to a request.
+/// Reply of the subject to an HTTP request.
 #[derive(Clone, Debug)]
 pub(crate) struct HttpReply {
     pub(crate) status: u16,

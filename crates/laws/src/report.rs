@@ -69,14 +69,14 @@ pub enum Verdict {
     Skipped,
 }
 
-/// One law with its verdict.
+/// Law, and the verdict on the subject.
 #[derive(Clone, Debug, Serialize)]
 pub struct LawReport {
     /// Short name of the law, such as `W3`.
     pub law: &'static str,
     /// Rule that the law states.
     pub rule: &'static str,
-    /// The verdict.
+    /// Verdict on the subject.
     pub verdict: Verdict,
     /// Description of the fault, or the reason why the law was skipped; empty if it holds.
     pub why: String,
@@ -155,7 +155,7 @@ impl Report {
         u8::from(failed)
     }
 
-    /// Returns the report as JSON.
+    /// Formats the report as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))

@@ -82,7 +82,7 @@ struct Account {
     classes: Vec<Vec<u64>>,
 }
 
-/// Window of an account.
+/// Window of an account, as the server packs it.
 #[derive(Debug, Default)]
 struct Window {
     ticks: u32,
@@ -133,7 +133,7 @@ impl Account {
     }
 }
 
-/// Unread rest of the bytes.
+/// Reader of the bytes that have not been read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

@@ -13,7 +13,7 @@ pub enum ConnectError {
     /// The trusted certificates cannot be read, or the address does not use TLS.
     #[error("the certificates in {file} cannot be used ({reason})")]
     Certificates {
-        /// File that was named.
+        /// Configured file that could not be read.
         file: String,
         /// Reason, and how to fix it.
         reason: String,
@@ -58,7 +58,7 @@ pub enum ConnectError {
         /// Version of the server.
         version: String,
     },
-    /// The server is part of a cluster.
+    /// The server is part of a cluster, which is not supported.
     #[error(
         "{server} is part of a cluster; a single primary is needed, with as many replicas as you like"
     )]

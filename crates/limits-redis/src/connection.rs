@@ -21,7 +21,7 @@ use crate::protocol::Protocol;
 /// Oldest major version with functions.
 const OLDEST_VERSION: u32 = 7;
 
-/// Failure of a call.
+/// Reason why a call has no reply.
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// The connection is lost, or leads to a server that cannot decide.
@@ -59,7 +59,7 @@ pub(crate) struct RedisLink {
     made: AtomicU64,
 }
 
-/// Connection, and its number.
+/// Open connection, with its number.
 #[derive(Clone)]
 struct OpenConnection {
     number: u64,
@@ -252,7 +252,7 @@ impl RedisLink {
         is_it
     }
 
-    /// Closes the connection.
+    /// Closes whichever connection is open.
     pub(crate) fn close_any(&self) {
         *self.open.write() = None;
     }
@@ -351,7 +351,7 @@ fn shown(address: &ConnectionAddr) -> String {
     address.to_string()
 }
 
-/// Returns a field in the output of `INFO`.
+/// Returns the value of a field in the output of `INFO`.
 fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     let value = |line: &'a str| line.strip_prefix(name)?.strip_prefix(':');
     info.lines().find_map(value).map(str::trim)

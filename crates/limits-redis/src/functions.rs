@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 /// Text of the functions, with a placeholder for the name of their library.
 const TEMPLATE: &str = include_str!("functions.lua");
 
-/// Placeholder in the text.
+/// Placeholder for the name of the library in the source text.
 const PLACEHOLDER: &str = "@LIBRARY@";
 
 /// Names and source text of the functions.

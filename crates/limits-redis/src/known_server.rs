@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::breaker::CAUTION_MS;
 
-/// Redis that the processes of a service used last, recorded where all of them can read it: in their database.
+/// Redis that the processes of a service used last. It is recorded in their database, where all of them can read it.
 ///
 /// A Redis without data is trusted immediately, unless an older process exists: the older process may have decided alone in
 /// between, or may have used another Redis, which had admitted a whole quota. In that case, each process must also agree

@@ -1,4 +1,4 @@
-//! Format of the calls and of the replies.
+//! Format of the calls to the functions, and of their replies.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const LONGEST_DEADLINE: u64 = 1 << 51;
 /// Time of a call: that of the server, or a given one in milliseconds.
 pub(crate) type CallTime = Option<u64>;
 
-/// Reply to a request.
+/// Reply to the request for an admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AdmissionReply {
     /// The request is admitted.

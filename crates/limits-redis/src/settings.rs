@@ -1,4 +1,4 @@
-//! Settings of the limiter.
+//! Settings of the limiter: its connection, its keys and its timeouts.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -12,7 +12,7 @@ const WAITING_MAX: usize = 65_536;
 /// Maximum number of ends sent together.
 pub(crate) const TOGETHER_MAX: usize = 256;
 
-/// Queue of ends.
+/// Queue of ended requests whose cost is not sent yet.
 #[derive(Clone, Debug)]
 pub(crate) struct SettlementQueue {
     sender: Sender<Settlement>,

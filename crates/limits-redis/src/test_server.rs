@@ -60,7 +60,7 @@ impl TestServer {
         Some(server)
     }
 
-    /// Returns the address.
+    /// Returns the address that clients connect to.
     #[must_use]
     pub fn url(&self) -> String {
         format!("redis+unix://{}", self.socket().display())
@@ -161,7 +161,7 @@ impl Drop for TestServer {
 pub enum TestAddress {
     /// Externally managed server.
     Given(String),
-    /// Private server.
+    /// A server started for one test.
     Private(TestServer),
 }
 
@@ -175,7 +175,7 @@ impl TestAddress {
         }
     }
 
-    /// Returns the address.
+    /// Returns the address that clients connect to.
     #[must_use]
     pub fn url(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! Builder of a limiter.
+//! Builder of a limiter, which adds one limit at a time.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hash};

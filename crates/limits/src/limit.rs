@@ -1,8 +1,8 @@
-//! Limits of a limiter.
+//! Names and kinds of a limiter's limits.
 
 use std::fmt;
 
-/// Kind of a limit.
+/// Kind of a limit: window, concurrent requests or cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LimitKind {
     /// A window: a maximum weight in any span of its length.
@@ -49,7 +49,7 @@ impl Limit {
         self.name
     }
 
-    /// Returns the kind of the limit.
+    /// Returns the kind: window, concurrent requests or cost.
     #[must_use]
     pub const fn kind(self) -> LimitKind {
         self.kind

@@ -86,7 +86,7 @@ pub struct RecentRequest {
     pub label: u16,
     /// Window that counted it; a request counted by several windows is listed once for each.
     pub window: Limit,
-    /// Weight that was counted.
+    /// Weight that the attempt was counted with.
     pub weight: u32,
 }
 

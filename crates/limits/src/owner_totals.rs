@@ -114,7 +114,7 @@ impl OwnerUsage {
         Some(LimitExceeded::new(rule.limit, wait_ms).with_usage(usage))
     }
 
-    /// Returns true if no use is left.
+    /// Returns true if all earlier use has drained.
     fn is_clear(&self, now: u64) -> bool {
         let passed = now.saturating_sub(self.at);
         let drained = passed.saturating_mul(MILLISECOND);

@@ -66,7 +66,7 @@ pub struct WindowLength {
 }
 
 impl WindowLength {
-    /// A minute.
+    /// Length of a minute.
     pub const MINUTE: Self = Self::from_millis(60_000);
 
     /// Returns the length of this many milliseconds, at least one.

@@ -38,7 +38,7 @@ pub struct AdmissionFigures {
     pub deadline_ms: u64,
 }
 
-/// Figures of a window.
+/// Figures of a window for a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowFigures {
     /// Name and index of the window.

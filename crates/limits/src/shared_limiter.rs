@@ -89,7 +89,7 @@ pub type AttemptOutcome = Result<AttemptReceipt, u64>;
 /// Request for a decision of a shared limiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedRequest<'a, K = LimitKey, O = u64> {
-    /// Request of a key.
+    /// Key and amounts of the request.
     pub request: AdmissionRequest<'a, K>,
     /// Owner of the key, and the shares in its totals; `None` if there are no totals.
     pub owner: Option<(&'a O, &'a [TotalShare])>,

@@ -32,7 +32,7 @@ pub struct RequestWeight(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestCost(pub u32);
 
-/// Function that returns the time.
+/// Source of the current time.
 type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
 /// Layer that admits each request by the limits of its key.

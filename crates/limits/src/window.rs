@@ -17,7 +17,7 @@ pub(crate) const RECENT: usize = 16;
 pub struct WindowTerms {
     /// Weight that fits into any span of the length.
     pub quota: u32,
-    /// Maximum refused weight that is remembered, newest first; constant hammering gets the rest of the quota.
+    /// Maximum refused weight that is remembered, newest first. A client that never pauses gets the rest of the quota.
     pub remembered: u32,
     /// Time for which a request counts. It must be the same in every call for a window.
     pub length: WindowLength,
@@ -37,7 +37,7 @@ impl WindowTerms {
     }
 }
 
-/// Window log of one key with its own clock, for callers that hold one per key.
+/// Window log of one key with its own clock, for callers that keep one per key.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
     log: WindowLog,

@@ -80,7 +80,7 @@ impl DecisionScene {
         scene
     }
 
-    /// Stores what a fixture builds.
+    /// Stores the objects that a fixture builds.
     pub(crate) fn given<T>(&mut self, build: impl FnOnce(&mut Fixture) -> T) -> T {
         let built = build(&mut self.fixture);
         let stored = block_on(self.store.commit(self.fixture.take()));

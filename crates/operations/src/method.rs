@@ -25,7 +25,7 @@ impl Method {
             _ => None,
         }
     }
-    /// Returns the name of the method.
+    /// Returns the name in capitals, such as `GET`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

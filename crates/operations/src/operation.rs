@@ -14,7 +14,7 @@ use workgraph_core::model::registry::{Direction, Relation, Type};
 use workgraph_core::storage::{Changes, EdgeEnd, NodeRef, PageQuery, ReadQuery, RowFilter};
 use workgraph_core::{Gid, Level};
 
-/// One operation of the API: a row of the operation table.
+/// Operation of the API: a row of the operation table.
 #[derive(Debug)]
 pub struct Operation {
     /// The name of the operation in the public catalogue, such as `getTask`.
@@ -59,7 +59,7 @@ pub type NumberedOperation = (&'static Operation, u16);
 /// The shape of an operation's successful response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResponseKind {
-    /// 200 and the record.
+    /// Status 200, with the record.
     Record(Type),
     /// 201, Location and the record.
     Created(Type),
@@ -69,7 +69,7 @@ pub enum ResponseKind {
     Records(Type),
     /// 200 and an array of names: records of the type that the request names.
     Names,
-    /// 200 and `{}`.
+    /// Status 200, with `{}` as data.
     Empty,
     /// 200 and counts of tasks.
     Counts,
@@ -183,9 +183,9 @@ impl ListRequest {
 /// A node that a search names. It must exist, and the caller must see it.
 #[derive(Clone, Debug)]
 pub struct ReferencedNode {
-    /// The parameter that names it.
+    /// Name of the parameter that names the node.
     pub parameter: String,
-    /// The reference.
+    /// Reference to the node, as the request gives it.
     pub node: NodeRef,
     /// The types that it may have.
     pub types: &'static [Type],
@@ -200,14 +200,14 @@ pub struct SearchRequest {
     pub query: ReadQuery,
     /// The nodes that the request names.
     pub referenced: Vec<ReferencedNode>,
-    /// The type of the matches.
+    /// Type of the matching nodes.
     pub ty: Type,
 }
 
 /// The changes that an operation decided on, and the record to respond with.
 #[derive(Clone, Debug, Default)]
 pub struct Decision {
-    /// The changes.
+    /// Changes to commit.
     pub changes: Changes,
     /// The node to respond with; `None` for an empty response.
     pub subject: Option<Gid>,

@@ -25,7 +25,7 @@ use workgraph_wire::RequestOptions;
 pub struct RequestContext<'a> {
     /// The operation that the request matched.
     pub operation: &'static Operation,
-    /// The inputs, not typed yet.
+    /// Inputs as they were sent.
     pub raw: RawInputs<'a>,
     /// The user who makes the request, or the service account with its workspace.
     pub viewer: ViewerKey,
@@ -96,7 +96,7 @@ impl<'a> RequestContext<'a> {
         }
     }
 
-    /// Returns the gid of the caller.
+    /// Returns the gid of the calling user or service account.
     #[must_use]
     pub fn user_gid(&self) -> Gid {
         self.viewer.user

@@ -62,7 +62,7 @@ pub struct AttachmentSettings {
 }
 
 impl AttachmentSettings {
-    /// Returns the quotas.
+    /// Returns the maximum size of all files of a user, and of a workspace.
     #[must_use]
     pub const fn quotas(&self) -> FileQuotas {
         FileQuotas {

@@ -38,7 +38,7 @@ pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) base_url: Option<&'r str>,
 }
 
-/// The cached replies.
+/// Cache of replies, split into shards with a lock each.
 pub(crate) struct ResponseCache {
     /// A server with many stores has many caches, so shards are made at their first use.
     shards: Box<[OnceLock<Box<Mutex<Shard>>>]>,
@@ -109,7 +109,7 @@ impl Shard {
     }
 }
 
-/// A cached reply.
+/// Reply that a shard keeps.
 pub(crate) struct CachedResponse {
     pub(crate) body: Bytes,
     pub(crate) cost: u32,
@@ -128,7 +128,7 @@ struct ResponseCacheEntry {
     cost: u32,
     /// Body without spare capacity; every response shares it.
     body: Bytes,
-    /// Path and query, one after the other.
+    /// Path of the request, followed by its query.
     asked: Box<[u8]>,
     path: usize,
 }
@@ -191,7 +191,7 @@ impl ResponseCache {
         }
     }
 
-    /// Returns the shard of a hash, if it was made.
+    /// Locks the shard of a hash; `None` if nothing has been stored in it yet.
     fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Shard>> {
         let shard = self.shards.get(index(hash, SHARDS))?.get()?;
         Some(shard.lock())

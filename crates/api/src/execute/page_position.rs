@@ -14,7 +14,7 @@ pub(crate) struct PageBinding {
     path: String,
 }
 
-/// The position of a walk.
+/// Position of a walk over a list, and the number of records sent so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PagePosition {
     limit: usize,
@@ -65,7 +65,6 @@ impl PageBinding {
         })
     }
 
-    /// Returns the digest that the tokens of this walk are bound to.
     pub(crate) const fn listing(&self) -> [u8; 16] {
         self.listing
     }

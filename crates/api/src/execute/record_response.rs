@@ -17,7 +17,7 @@ use workgraph_core::storage::{ReadQuery, ReadView, Seq};
 use workgraph_operations::request_context::RequestContext;
 use workgraph_wire::{NextPage, envelope};
 
-/// A response and its cost in credits.
+/// Response, and its cost in credits.
 pub(crate) struct CostedResponse {
     pub(crate) reply: ApiResponse,
     pub(crate) cost: u32,

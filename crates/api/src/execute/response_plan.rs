@@ -12,7 +12,7 @@ use workgraph_wire::messages;
 
 /// The fields that a response shows, the cost of naming them, and the budget of its bytes.
 pub(crate) struct ResponsePlan<'b> {
-    /// The type of the records.
+    /// Type of the records in the response.
     pub(crate) ty: Type,
     pub(crate) plan: Arc<Plan>,
     pub(crate) named_fields: u32,

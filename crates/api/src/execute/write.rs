@@ -78,7 +78,7 @@ pub(super) async fn read_and_decide<D>(
 pub(crate) struct CommittedWrite {
     /// Node to respond with.
     pub(super) subject: Option<Gid>,
-    /// Its commit; `None` if there was nothing to change.
+    /// Number of the commit; `None` if there was nothing to change.
     pub(super) seq: Option<Seq>,
 }
 

@@ -1,4 +1,4 @@
-//! Task counts of a project.
+//! The task counts of a project, counted for each request.
 use crate::error::ApiError;
 use crate::execute::load_view::load;
 use crate::execute::record_response::CostedResponse;

@@ -1,4 +1,4 @@
-//! Limits used up on purpose, so that a client gets a real refusal with a real wait.
+//! Use of a whole quota on purpose, so that a client gets a real refusal with a real wait.
 use crate::error::ApiError;
 use crate::limits::request_weight::RequestWeight;
 use crate::state::Api;

@@ -12,9 +12,9 @@ pub struct LimitOverride {
     pub standard: Option<u32>,
     /// Searches per minute.
     pub search: Option<u32>,
-    /// Concurrent reads.
+    /// Maximum number of concurrent reads.
     pub concurrent_reads: Option<u32>,
-    /// Concurrent writes.
+    /// Maximum number of concurrent writes.
     pub concurrent_writes: Option<u32>,
     /// Credits per minute.
     pub cost: Option<u32>,
@@ -51,7 +51,6 @@ pub(crate) struct ActiveLimitOverrides {
 }
 
 impl ActiveLimitOverrides {
-    /// Replaces the overrides.
     pub(crate) fn set(&self, quotas: LimitOverrides) {
         let any = !quotas.apps.is_empty() || !quotas.tokens.is_empty();
         *self.quotas.write() = quotas;

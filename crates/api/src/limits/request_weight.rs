@@ -1,4 +1,4 @@
-//! The weight of requests against the limits.
+//! Weights of requests: how much a request counts against each limit.
 use std::iter::Sum;
 use workgraph_operations::Method;
 use workgraph_operations::operation::Operation;

@@ -18,7 +18,7 @@ pub enum RequestOwner {
     App(u64),
     /// A service account in a workspace.
     Service {
-        /// The workspace.
+        /// A workspace: requests with the tokens of its service accounts.
         workspace: u64,
         /// The account.
         account: u64,
@@ -58,7 +58,6 @@ impl TokenIdentity {
         }
     }
 
-    /// Returns the user of the token.
     pub(crate) const fn user(&self) -> u64 {
         self.user
     }
@@ -100,27 +99,27 @@ pub struct RecordedRequest {
     pub at: SystemTime,
     /// Time from the request head to the response.
     pub duration: Duration,
-    /// Number of the token.
+    /// Number of the token that the request sent.
     pub token: u64,
-    /// User on whose behalf the request ran.
+    /// User that the request acted as.
     pub user: u64,
     /// Method, in upper case.
     pub method: &'static str,
     /// Path below the API base, as it was sent.
     pub path: Box<str>,
-    /// Query as it was sent.
+    /// Query as the client sent it.
     pub query: Box<str>,
-    /// Name of the operation; empty if none matched.
+    /// Id of the operation, such as `getTask`; empty if none matched.
     pub operation: &'static str,
     /// Status of the response.
     pub status: u16,
     /// Cost in credits.
     pub cost: u32,
-    /// Remaining limits of the token.
+    /// What the limits of the token had left after the request.
     pub limits: Option<RemainingLimits>,
     /// Message of the error, if the request failed.
     pub error: Option<Box<str>>,
-    /// Reason of the refusal, if it was refused.
+    /// Reason of the refusal, if the request was refused.
     pub reason: Option<RefusalReason>,
     /// Bodies, if they are recorded.
     pub bodies: Option<RecordedBodies>,
@@ -146,7 +145,6 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
-    /// Replaces the remaining limits.
     pub(crate) fn set_limits(&mut self, limits: RemainingLimits) {
         self.request.limits = Some(limits);
     }

@@ -38,7 +38,7 @@ pub struct AuthorizationCode {
     pub auth_time: SystemTime,
     /// The creation time.
     pub created_at: SystemTime,
-    /// The first instant at which it is expired.
+    /// The time at which the code expires.
     pub expires_at: SystemTime,
     /// The time at which the code was spent, with or without tokens.
     pub used_at: Option<SystemTime>,

@@ -32,7 +32,7 @@ pub struct AuthorizationRefusal {
 }
 
 impl AuthorizationRefusal {
-    /// Returns the error.
+    /// Returns the error that the app gets.
     #[must_use]
     pub const fn error(&self) -> &AuthorizeError {
         &self.error
@@ -227,7 +227,7 @@ impl AuthorizationRequest {
         })
     }
 
-    /// Returns the app's id.
+    /// Returns the id of the requesting app.
     #[must_use]
     pub fn app_id(&self) -> u64 {
         self.app.id
@@ -269,7 +269,7 @@ impl AuthorizationRequest {
         self.scopes
     }
 
-    /// Returns the nonce.
+    /// Returns the `nonce`, which the id_token repeats.
     #[must_use]
     pub fn nonce(&self) -> Option<&str> {
         self.nonce.as_deref()

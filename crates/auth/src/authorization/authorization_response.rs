@@ -91,7 +91,7 @@ pub enum AuthorizeError {
     RequestNotSupported,
     /// A reference to a request object was passed.
     RequestUriNotSupported,
-    /// An error of this service.
+    /// This service failed to answer the request.
     ServerError,
     /// This service is overloaded.
     TemporarilyUnavailable,
@@ -123,7 +123,7 @@ impl fmt::Display for AuthorizeError {
 impl std::error::Error for AuthorizeError {}
 
 impl AuthorizeError {
-    /// Returns the `error` code.
+    /// Returns the `error` code of RFC 6749 or OpenID Connect.
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {

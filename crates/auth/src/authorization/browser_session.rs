@@ -29,7 +29,7 @@ pub struct BrowserSession {
     pub user: u64,
     /// The time of the sign-in: the `auth_time` of id_tokens.
     pub created_at: SystemTime,
-    /// The first instant at which it is expired.
+    /// The time at which the session expires.
     pub expires_at: SystemTime,
     /// The time of its last use, to within [`SESSION_TOUCH_INTERVAL`].
     pub last_used_at: SystemTime,
@@ -87,7 +87,7 @@ impl BrowserSession {
         since.is_ok_and(|since| since >= SESSION_TOUCH_INTERVAL)
     }
 
-    /// Returns true if it is not expired at `now`.
+    /// Returns true if the session has not expired at `now`.
     #[must_use]
     pub fn is_live(&self, now: SystemTime) -> bool {
         now < self.expires_at
@@ -175,7 +175,7 @@ pub struct LoginAttempts {
 
 /// Number of attempts without a wait, since users mistype passwords.
 const FREE_ATTEMPTS: u32 = 5;
-/// Maximum wait.
+/// Maximum wait between two attempts.
 const MAX_WAIT: Duration = Duration::from_secs(900);
 /// Time without an attempt after which the count is forgotten.
 pub const LOGIN_ATTEMPTS_LIFETIME: Duration = Duration::from_secs(86_400);

@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::tokens::token_text::SecretDigest;
 
-/// The only method. `plain` protects nothing once a request is intercepted.
+/// Only supported method. `plain` protects nothing once a request is intercepted.
 pub const METHOD: &str = "S256";
 /// Characters of a SHA-256 in base64url without padding.
 const CHALLENGE_CHARS: usize = 43;

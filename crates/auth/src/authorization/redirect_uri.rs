@@ -41,11 +41,11 @@ pub enum RedirectError {
     Long,
     /// Spaces, control characters, backslashes, or anything outside ASCII.
     Characters,
-    /// A fragment.
+    /// Has a fragment.
     Fragment,
     /// A user name or password.
     UserInfo,
-    /// A wildcard.
+    /// Has a wildcard in it.
     Wildcard,
     /// No host, or a malformed one; or an invalid port.
     Host,

@@ -43,7 +43,7 @@ impl RegisteredScopes {
     }
 }
 
-/// Registered app.
+/// App that may ask users for authorization, with its registered redirect URLs and scopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
     /// Its id; in decimal, its client ID.

@@ -13,9 +13,9 @@ use crate::tokens::token_text::TokenKind;
 pub struct Authorization {
     /// Its id: the `grant` of tokens and codes.
     pub id: u64,
-    /// The user.
+    /// The user who gave it.
     pub user: u64,
-    /// The app.
+    /// The app that has it.
     pub app: u64,
     /// The scopes of the user's last consent.
     pub scopes: ScopeSet,

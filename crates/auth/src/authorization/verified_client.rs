@@ -106,13 +106,13 @@ impl VerifiedClient {
         })
     }
 
-    /// Returns the app.
+    /// Returns the verified app.
     #[must_use]
     pub fn app(&self) -> &App {
         &self.app
     }
 
-    /// Returns the redirect URL.
+    /// Returns the redirect URL that the request repeated.
     #[must_use]
     pub const fn redirect(&self) -> &RedirectUri {
         &self.redirect

@@ -42,7 +42,7 @@ const WATCHED: usize = 24;
 /// Counts of the steps of a run, by kind. A run with a zero says nothing about that kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OAuthLawCounts {
-    /// All steps.
+    /// All steps of the run.
     pub steps: u64,
     /// Codes made after a consent.
     pub allowed: u64,
@@ -145,7 +145,7 @@ impl LawRandom {
     }
 }
 
-/// Code in the model.
+/// Code as the model knows it.
 #[derive(Clone, Debug)]
 struct ModelCode {
     text: String,
@@ -155,12 +155,12 @@ struct ModelCode {
     scopes: ScopeSet,
     end: SystemTime,
     used: Option<SystemTime>,
-    /// True if its authorization was withdrawn.
+    /// True if the user has withdrawn its authorization.
     withdrawn: bool,
     family: Option<u64>,
 }
 
-/// Token in the model.
+/// Token as the model knows it.
 #[derive(Clone, Debug)]
 struct ModelToken {
     text: String,

@@ -1,4 +1,4 @@
-//! Cases about tokens.
+//! Requirements of stores about tokens and accounts.
 use super::{SCOPES, TokenStoreFailure, at, digest_of, ensure, personal};
 use crate::ports::token_store::{AuthStoreError, TokenStore};
 use crate::tokens::scope::ScopeSet;

@@ -35,7 +35,7 @@ pub const HEADERS: [(&str, &str); 3] = [
 /// since some libraries treat it as the whole answer and never read the body.
 pub const BASIC_CHALLENGE: (&str, &str) = ("WWW-Authenticate", "Basic realm=\"oauth\"");
 
-/// Reply of an endpoint.
+/// Reply of an endpoint, for an HTTP server to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointReply {
     /// The HTTP status.
@@ -83,7 +83,7 @@ impl EndpointReply {
         Self::new(status, to_json(&body))
     }
 
-    /// Returns the headers.
+    /// Returns the headers of the reply.
     pub fn headers(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let challenge = self.challenge.then_some(BASIC_CHALLENGE);
         HEADERS.into_iter().chain(challenge)
@@ -101,9 +101,9 @@ pub enum TokenError {
     InvalidGrant(AuthRefusal, &'static str),
     /// Unknown scopes, or more than the refresh token has.
     InvalidScope(AuthRefusal),
-    /// The grant type is not supported.
+    /// The endpoint does not support the grant type.
     UnsupportedGrantType,
-    /// A token that cannot be revoked here.
+    /// The endpoint cannot revoke tokens of this type.
     UnsupportedTokenType,
 }
 
@@ -206,17 +206,17 @@ fn missing(name: &str, refusal: AuthRefusal) -> TokenError {
 /// Port through which the endpoints read names and addresses of users.
 #[async_trait]
 pub trait UserDirectory: Send + Sync {
-    /// Returns a user, or `None` if there is no such user.
+    /// Returns a user; `None` if the user does not exist.
     async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError>;
 
-    /// Returns true if the tokens of a user give access to anything at this time. Otherwise no token is issued for the user, and
-    /// introspection calls the user's tokens inactive, until the user has access again. The default implementation returns
-    /// true.
+    /// Returns true if the tokens of a user give access to anything at this time. If not, the endpoints issue no token for
+    /// the user, and introspection calls the user's tokens inactive. The default implementation returns true.
     async fn has_access(&self, _user: u64) -> Result<bool, AuthStoreError> {
         Ok(true)
     }
 
-    /// Returns a user who has access, or `None` if there is none. A directory that can look up both at once overrides this.
+    /// Returns a user who has access; `None` if the user has none or does not exist. A directory that can look up both at
+    /// once overrides this.
     async fn user_with_access(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError> {
         match self.has_access(user).await? {
             true => self.user_info(user).await,
@@ -384,7 +384,7 @@ fn params<'a>(form: &EndpointRequest<'a>) -> Result<Params<'a>, TokenError> {
     Ok(Params(form.pairs))
 }
 
-/// Returns the token in a request.
+/// Returns the `token` parameter of a request.
 fn token_parameter(params: Params<'_>) -> Result<&str, TokenError> {
     let text = params.one("token")?;
     text.ok_or_else(|| missing("token", AuthRefusal::TokenParameterMissing))

@@ -279,7 +279,7 @@ fn used() -> Stop {
     )
 }
 
-/// Returns a plain text refusal.
+/// Returns a refusal as plain text.
 fn plain(text: &str) -> Stop {
     Box::new(page_headers(
         StatusCode::BAD_REQUEST,

@@ -8,11 +8,11 @@ use crate::tokens::scope::{FULL_ACCESS_DESCRIPTION, Scope};
 /// Content of the consent page.
 #[derive(Debug, Clone)]
 pub struct ConsentView<'a> {
-    /// The name of the app.
+    /// Name of the app that asks for access.
     pub app: &'a str,
     /// The host that the answer is sent to; none for a native app, whose code is shown on a page.
     pub host: Option<&'a str>,
-    /// The name of the user.
+    /// Name of the signed-in user.
     pub user: &'a str,
     /// The scopes that the app requests; none for full permissions.
     pub scopes: Option<Vec<Scope>>,

@@ -82,7 +82,7 @@ pub(super) fn session_cookie(headers: &HeaderMap, issuer: &str) -> Option<Secret
     }
 }
 
-/// Sets the cookie of a session.
+/// Adds the session cookie to a response.
 pub(super) fn set_cookie(response: &mut Response, issuer: &str, secret: &Secret) {
     write_cookie(response, issuer, secret.expose(), "");
 }

@@ -14,7 +14,7 @@ use crate::json::to_json;
 use crate::oidc::ID_TOKEN_LIFETIME;
 use crate::tokens::token_text::SecretDigest;
 
-/// The only algorithm. `none` is not supported.
+/// Only supported algorithm; `none` is refused.
 pub const ALGORITHM: &str = "RS256";
 /// Time for which clients may cache the key set: a key is published for that long before it signs.
 pub const KEY_SET_LIFETIME: Duration = Duration::from_secs(3600);
@@ -139,7 +139,7 @@ impl Signer for Rs256 {
     }
 }
 
-/// Key of a ring.
+/// Key of a ring, with the times at which it is published and signs.
 #[derive(Clone)]
 struct RingKey {
     signer: Arc<dyn Signer>,

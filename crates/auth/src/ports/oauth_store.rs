@@ -38,7 +38,7 @@ pub struct IssuedTokens {
 /// Change of a password by its owner.
 #[derive(Clone, Debug)]
 pub struct PasswordChange {
-    /// The user.
+    /// The owner of the password.
     pub user: u64,
     /// The hash of the current password, which the owner has entered.
     pub before: Secret,
@@ -50,7 +50,7 @@ pub struct PasswordChange {
     pub revoke_tokens_at: Option<SystemTime>,
 }
 
-/// Outcome of a redemption.
+/// Outcome of an attempt to redeem a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RedemptionOutcome {
     /// This call spent the code, and the tokens are stored. The value is the effective record of the access token.
@@ -149,7 +149,7 @@ pub trait OAuthStore: TokenStore {
         now: SystemTime,
     ) -> Result<Option<TokenRecord>, AuthStoreError>;
 
-    /// Returns the login of a user.
+    /// Returns the login of a user; `None` if the user has none.
     async fn login_of(&self, user: u64) -> Result<Option<Login>, AuthStoreError>;
 
     /// Replaces the hash of a user's login if it is still `before`, and ends the sessions of the user except the one

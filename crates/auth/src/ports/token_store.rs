@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::tokens::token_record::{Account, Login, Tier, TokenRecord};
 use crate::tokens::token_text::{Secret, SecretDigest};
 
-/// Error of a store.
+/// Reason why a store did not do a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuthStoreError {
     /// The store could not be reached or failed; the text is for the log.
@@ -131,7 +131,7 @@ pub trait TokenStore: Send + Sync {
         now: SystemTime,
     ) -> Result<(), AuthStoreError>;
 
-    /// Returns the account of a user.
+    /// Returns the account of a user; `None` if the user has none.
     async fn account(&self, user: u64) -> Result<Option<Account>, AuthStoreError>;
 
     /// Returns the account with this e-mail address, without regard to case, and its password's hash. A

@@ -1,4 +1,4 @@
-//! Rules of apps.
+//! Rules for registering, changing and disabling apps.
 use std::collections::BTreeSet;
 
 use crate::authorization::registered_app::App;
@@ -23,7 +23,7 @@ pub fn put_app(stored: Option<&App>, app: App, was: Option<&App>) -> AuthDecisio
     Ok(decision)
 }
 
-/// Returns the use of an app in a workspace.
+/// Returns the use of an app in a workspace: `removed`, `disabled` or `enabled`.
 fn use_in(app: &App, workspace: u64) -> &'static str {
     if !app.distribution.contains(&workspace) {
         "removed"

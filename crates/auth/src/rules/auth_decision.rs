@@ -19,7 +19,7 @@ pub type AuthDecisionResult<T> = Result<AuthDecision<T>, AuthStoreError>;
 pub struct AuthDecision<T> {
     /// The result for the caller.
     pub outcome: T,
-    /// The writes, in their order, all in one transaction. A taken id, digest or e-mail address makes the decision a
+    /// The writes in order, all for one transaction. If an id, a digest or an e-mail address is taken, the decision is a
     /// [conflict](AuthStoreError::Conflict), and nothing is written.
     pub writes: Vec<AuthWrite>,
     /// The acts for the audit log, in their order.
@@ -49,9 +49,9 @@ pub enum AuthWrite {
     SetScopes(u64, ScopeSet),
     /// Withdraws an authorization.
     WithdrawAuthorization {
-        /// Its id.
+        /// The id of the authorization.
         id: u64,
-        /// Its user.
+        /// The user who gave the authorization.
         user: u64,
         /// The time of the withdrawal.
         at: SystemTime,
@@ -60,7 +60,7 @@ pub enum AuthWrite {
     InsertCode(AuthorizationCode),
     /// Marks a code as redeemed.
     SpendCode {
-        /// Its digest.
+        /// The digest of the code.
         code: SecretDigest,
         /// The time of the redemption.
         at: SystemTime,
@@ -69,16 +69,16 @@ pub enum AuthWrite {
     },
     /// Stores a new token.
     InsertToken {
-        /// The token.
+        /// The record of the token.
         token: TokenRecord,
         /// The id of the refresh token on which it depends: its own for a refresh token. `None` if it is independent.
         refresh: Option<u64>,
     },
     /// Revokes a token, if it is not revoked yet.
     RevokeToken {
-        /// Its id.
+        /// The id of the token.
         id: u64,
-        /// Its user.
+        /// The user of the token.
         user: u64,
         /// The time of the revocation.
         at: SystemTime,
@@ -96,9 +96,9 @@ pub enum AuthWrite {
     /// Deletes the webhooks of a user and an app, unless the app still has access to the user: a live refresh token under a live
     /// authorization. Stores without webhooks ignore it.
     DeleteOrphanedWebhooks {
-        /// The user.
+        /// The user who receives the events.
         user: u64,
-        /// The app.
+        /// The app that made the webhooks.
         app: u64,
     },
     /// Deletes all webhooks of a user. Stores without webhooks ignore it.
@@ -136,33 +136,33 @@ impl AuthWrite {
     }
 }
 
-/// Act for the audit log.
+/// Act that the audit log records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AuditedAct {
     /// A user allowed an app, or changed its scopes.
     AppAuthorized {
-        /// The user.
+        /// The user who allowed the app.
         user: u64,
         /// The name of the app.
         app: String,
     },
     /// An authorization of an app ended.
     AppDeauthorized {
-        /// The user.
+        /// The user whose authorization ended.
         user: u64,
         /// The name of the app, if it still exists.
         app: Option<String>,
     },
     /// A personal access token or the token of a service account was created.
     TokenCreated {
-        /// The user.
+        /// The user that the token acts as.
         user: u64,
         /// The description of the token.
         description: String,
     },
     /// A personal access token or the token of a service account was revoked.
     TokenRevoked {
-        /// The user.
+        /// The user that the token acts as.
         user: u64,
         /// The description of the token.
         description: String,
@@ -181,7 +181,7 @@ pub enum AuditedAct {
     AccountEnabled(u64),
     /// The use of an app in a workspace changed.
     AppUseChanged {
-        /// The workspace.
+        /// The workspace in which the use changed.
         workspace: u64,
         /// The name of the app.
         app: String,

@@ -11,7 +11,7 @@ use crate::tokens::token_record::Account;
 /// Code with the records on which its redemption depends.
 #[derive(Clone, Debug)]
 pub struct CodeContext {
-    /// The code.
+    /// The code to redeem.
     pub code: AuthorizationCode,
     /// Its authorization, live or not.
     pub authorization: Option<Authorization>,

@@ -1,4 +1,4 @@
-//! Rules of browser sessions.
+//! Rules for starting and ending browser sessions.
 use crate::authorization::browser_session::BrowserSession;
 use crate::ports::token_store::AuthStoreError;
 use crate::rules::auth_decision::{

@@ -3,7 +3,7 @@
 //! Tokens in a query or a body are ignored: the caller does not pass them in.
 
 use std::fmt;
-/// Name of the scheme.
+/// Name of the authentication scheme.
 const SCHEME: &str = "Bearer";
 
 /// Reason why a request's headers contain no bearer token.
@@ -13,7 +13,7 @@ pub enum BearerError {
     Missing,
     /// The header names another scheme, such as `Basic`.
     Scheme,
-    /// The scheme is present but there is no token.
+    /// The header has the scheme, but no token.
     Empty,
     /// More than one token, or a token with white space in it.
     Spaced,

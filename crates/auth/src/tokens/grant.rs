@@ -50,7 +50,7 @@ impl Grant {
 pub struct MissingScope(String);
 
 impl MissingScope {
-    /// Returns the scope.
+    /// Returns the missing scope.
     #[must_use]
     pub fn scope(&self) -> &str {
         &self.0
@@ -80,7 +80,7 @@ pub enum TokenRefusal {
     Unknown,
     /// The token has expired; the client may get another with a refresh token.
     Expired,
-    /// The token was revoked.
+    /// The token is revoked.
     Revoked,
     /// The token's account is disabled.
     Disabled,

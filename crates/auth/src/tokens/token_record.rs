@@ -33,7 +33,7 @@ pub struct TokenRecord {
     pub description: String,
     /// The creation time.
     pub created_at: SystemTime,
-    /// The first instant at which it is expired; `None` for one that does not expire.
+    /// The time at which the token expires; `None` if it never does.
     pub expires_at: Option<SystemTime>,
     /// The time at which it was revoked. A token with any value here is dead.
     pub revoked_at: Option<SystemTime>,
@@ -107,13 +107,13 @@ impl Tier {
     /// Plan 0, the default of an account.
     pub const DEFAULT: Self = Self(0);
 
-    /// Makes the plan with this number.
+    /// Makes the tier with this number.
     #[must_use]
     pub const fn new(number: u8) -> Self {
         Self(number)
     }
 
-    /// Returns the number, as stored.
+    /// Returns the number of the tier, as it is stored.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
@@ -125,7 +125,7 @@ impl Tier {
 pub struct Account {
     /// The user's gid.
     pub user: u64,
-    /// The plan.
+    /// The plan that determines the limits of the user's tokens.
     pub tier: Tier,
     /// True if the account is disabled; then none of its tokens works.
     pub disabled: bool,

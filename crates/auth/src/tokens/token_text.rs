@@ -36,7 +36,7 @@ pub enum TokenKind {
 }
 
 impl TokenKind {
-    /// Every kind.
+    /// All kinds of tokens.
     pub const ALL: [Self; 4] = [Self::Personal, Self::Service, Self::Access, Self::Refresh];
 
     /// Returns the kind's name, as stored.
@@ -149,7 +149,7 @@ const fn is_token_byte(byte: u8) -> bool {
 /// Prefixes and lifetime of the tokens that a service issues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenSettings {
-    /// The prefixes of tokens.
+    /// Prefixes that tokens of this server have.
     pub prefixes: TokenPrefixes,
     /// The lifetime of an OAuth access token, at least one second.
     pub access_lifetime: Duration,

@@ -1,4 +1,4 @@
-//! Levels of access.
+//! Levels of access, from none to admin.
 
 /// Level of access that a viewer has to a node; each level includes those before it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]

@@ -76,7 +76,7 @@ impl ActorType {
 }
 
 impl AuditActor {
-    /// Returns the type of the actor.
+    /// Returns the type of the actor, as rows store it.
     #[must_use]
     pub const fn ty(self) -> ActorType {
         match self {
@@ -100,7 +100,7 @@ impl AuditActor {
 /// Channel through which an act reached the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuditChannel {
-    /// The API.
+    /// A request of the API.
     Api,
     /// The pages for browsers.
     Web,

@@ -3,7 +3,7 @@
 //! Most names are those of the public catalogue. They include names of events that this server never writes, so that a filter on
 //! one of them finds nothing instead of being an error.
 
-/// Kind of an audit event.
+/// Kind of an audit event: its stored number, its name and its category.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuditEventKind {
     /// Stored number of the kind; it must never be reused for another.
@@ -21,7 +21,7 @@ pub enum AuditCategory {
     Logins,
     /// Changes of users and of their memberships.
     UserUpdates,
-    /// Settings of a workspace.
+    /// Changes of the settings of a workspace.
     AdminSettings,
     /// Changes of administrators.
     Roles,

@@ -130,7 +130,7 @@ pub fn digest_input(numbers: [i64; 6], actor: Option<i64>, body: &str) -> Vec<u8
     out
 }
 
-/// Query for audit rows of a workspace, in their order. A condition that is `None` holds for all rows.
+/// Query for the audit rows of a workspace, in their order. A condition that is `None` excludes nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AuditQuery {
     /// Workspace whose log is read.
@@ -147,7 +147,7 @@ pub struct AuditQuery {
     pub actor: Option<Gid>,
     /// Node that the rows are about.
     pub resource: Option<Gid>,
-    /// Gid after which the rows start, exclusive.
+    /// Gid of the row before the first one to return.
     pub after: Option<Gid>,
     /// Maximum number of rows to return.
     pub limit: usize,

@@ -83,10 +83,10 @@ pub struct Duplication {
     /// The project or task that is copied.
     #[serde(rename = "from")]
     pub source: Gid,
-    /// Copy of the source.
+    /// Root of the copy.
     #[serde(rename = "to")]
     pub copy: Gid,
-    /// Kind of the copy.
+    /// Types of the original and of the copy.
     pub kind: CopyKind,
     /// Pairs of an assignee and the user who gets the copies of the assignee's tasks.
     pub roles: Vec<(Gid, Gid)>,
@@ -115,12 +115,12 @@ pub enum CopyPhase {
         /// Days found so far.
         span: DateSpan,
     },
-    /// The sections of the project.
+    /// Copying of the sections of the project.
     Sections {
         /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
     },
-    /// The tasks of the project.
+    /// Copying of the tasks of the project.
     Tasks {
         /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
@@ -145,12 +145,12 @@ pub enum CopyPhase {
         /// its attachments starts.
         inside: Option<(Gid, Option<Vec<i64>>)>,
     },
-    /// The dependencies of the copies.
+    /// Copying of the dependencies of the copies.
     Dependencies {
         /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
     },
-    /// The allocations of the project.
+    /// Copying of the allocations of the project.
     Allocations {
         /// Keyset after which the page starts.
         after: Option<Vec<i64>>,
@@ -185,7 +185,7 @@ impl Duplication {
         }
     }
 
-    /// Returns the first phase after the subtasks.
+    /// Returns the phase that follows the subtasks.
     fn after_subtasks(parts: CopyOptions) -> CopyPhase {
         if parts.has("attachments") {
             CopyPhase::Attachments {

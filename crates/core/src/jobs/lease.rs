@@ -47,7 +47,7 @@ enum StepEffect {
     Rests,
     /// A checkpoint is written.
     Goes,
-    /// The job ends.
+    /// The job ends with this step.
     Ends,
 }
 

@@ -106,7 +106,7 @@ pub struct JobRecord {
 /// Kind of a job's work, with its progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobKind {
-    /// Duplication of tasks.
+    /// Copying of a task, a project or a template.
     Duplicate(Duplication),
     /// Duplication of a portfolio's items.
     DuplicatePortfolio(PortfolioDuplication),
@@ -147,7 +147,7 @@ impl JobKind {
         }
     }
 
-    /// Returns the name of the kind.
+    /// Returns the name of the kind, as metrics show it.
     #[must_use]
     pub fn name(&self) -> &'static str {
         Self::NAMES.get(self.index()).copied().unwrap_or_default()
@@ -182,7 +182,7 @@ impl JobKind {
 pub(crate) enum NextStep {
     /// The work continues with this state.
     Continue(JobKind),
-    /// The work is done.
+    /// All the work of the job is done.
     Done,
 }
 

@@ -24,7 +24,7 @@ pub struct FileEnd {
 /// Records on their way into an export file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OutputBuffer {
-    /// Bytes of the records.
+    /// Buffered records, as bytes.
     pub bytes: Vec<u8>,
     /// Number of the records.
     pub objects: usize,

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Number of objects read at once: tasks come with their stories.
 const AT_ONCE: usize = 25;
 
-/// Filters that name users, each with the link from a task to such a user.
+/// Filters that name users, each with the link from a task to the user.
 pub const PEOPLE: &[(&str, SearchLink)] = &[
     ("assigned_by.any", SearchLink::Assigner),
     ("assignee.any", SearchLink::Responsible),
@@ -37,14 +37,14 @@ pub const TIMES: &[(&str, IndexColumn)] = &[
     ("modified_at", IndexColumn::Modified),
 ];
 
-/// Kind of exported resources.
+/// Kind of resources that can be exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExportedKind {
     /// Tasks, with their stories.
     Task,
     /// Teams, with their members.
     Team,
-    /// Messages; this server has none.
+    /// Messages, of which this server has none.
     Message,
 }
 
@@ -81,10 +81,10 @@ pub struct ExportFilters {
 /// Part of an export: one kind of resources with its filters and fields.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportPart {
-    /// Kind of the resources.
+    /// Kind of the exported resources.
     #[serde(rename = "what")]
     pub kind: ExportedKind,
-    /// Conditions that exported resources meet.
+    /// Filters of the export.
     pub filters: ExportFilters,
     /// Requested fields, as in `opt_fields`; `None` for the fields of the full record.
     pub fields: Option<String>,

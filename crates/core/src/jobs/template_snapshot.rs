@@ -24,7 +24,7 @@ pub struct TemplateData {
 }
 
 impl TemplateData {
-    /// Returns the data of a template; empty if it has none.
+    /// Reads the data of a template; none if it has no data.
     ///
     /// # Errors
     /// Fails if the stored data cannot be read.

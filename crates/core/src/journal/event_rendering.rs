@@ -30,8 +30,8 @@ pub struct FieldChange {
     pub value: Option<Gid>,
 }
 
-/// Returns true if a node of this type ceases to exist when it is removed from its parent, so that its events are called removed
-/// where others are called deleted.
+/// Returns true if nodes of this type cease to exist when they are removed from their parents: the event is then `removed`
+/// instead of `deleted`.
 #[must_use]
 pub fn ends_by_removal(ty: Type) -> bool {
     ty == Type::Story || is_membership(ty)

@@ -27,7 +27,7 @@ pub struct Body {
 /// Positions of the members of a body, and the end of the last one. `None` if a key is too long, which no field name is.
 type MemberIndex = Option<Box<[MemberPosition]>>;
 
-/// Position of a member.
+/// Position of a member's key and value in the body.
 #[derive(Clone, Copy, Debug)]
 struct MemberPosition {
     /// Index of the first byte of the key.

@@ -9,8 +9,7 @@ use std::fmt;
 
 /// Maximum number of characters of a number's text.
 const TEXT_MAX: usize = 400;
-/// Exponent of the bound on numbers: all numbers are below 10 to this power, and a number below the inverse of the bound
-/// counts as zero.
+/// Exponent of the bound: numbers are below 10 to this power, and a number below the inverse of the bound counts as zero.
 const MAGNITUDE_MAX: i64 = 308;
 
 /// A decimal number with all of its digits, below 10^308.

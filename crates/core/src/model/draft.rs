@@ -194,7 +194,7 @@ impl Draft {
         day.map_or(0, |day| day.days().into())
     }
 
-    /// Returns the node to write.
+    /// Returns the node with all changes, ready to be written.
     #[must_use]
     pub fn finish(&self) -> Node {
         let r = resource(self.ty);

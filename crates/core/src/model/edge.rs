@@ -1,4 +1,4 @@
-//! Edges of the graph.
+//! Edges of the graph, with their ranks and auxiliary nodes.
 use crate::model::gid::Gid;
 use crate::model::registry::Relation;
 

@@ -18,7 +18,7 @@ pub enum AddressError {
     /// It does not have exactly one `@`.
     #[error("it must have exactly one @")]
     AtSign,
-    /// There is nothing before the `@`, or nothing after it.
+    /// The part before or after the `@` is empty.
     #[error("something must be on both sides of the @")]
     Empty,
     /// A part begins or ends with a dot, or has two in a row.

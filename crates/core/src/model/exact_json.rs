@@ -1,4 +1,4 @@
-//! JSON that keeps the digits of its numbers.
+//! JSON reader that keeps the digits of numbers.
 use crate::model::decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;

@@ -30,13 +30,13 @@ impl ExternalData {
         }
     }
 
-    /// Returns the id, if there is one.
+    /// Returns the id that the app gave the task.
     #[must_use]
     pub fn id(&self) -> Option<Cow<'_, str>> {
         self.gid.as_deref().map(decode_json_string)
     }
 
-    /// Sets or removes the id.
+    /// Sets the id, or removes it.
     pub fn set_id(&mut self, id: Option<&str>) {
         self.gid = id.map(json_string);
     }

@@ -4,8 +4,8 @@ use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering};
 use thiserror::Error;
 
-/// The identifier of a node: a positive integer below 2^53, sent as a decimal string
-/// (safe in clients whose only number is a double).
+/// Identifier of a node: a positive integer below 2^53, sent as a decimal string. Clients whose only number is a double can
+/// read it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gid(NonZeroU64);
 

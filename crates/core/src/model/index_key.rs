@@ -23,7 +23,7 @@ impl IndexKey {
         number.is_finite().then_some(Self::Number(number + 0.0))
     }
 
-    /// Returns the key of a gid.
+    /// Returns the key under which a gid is found.
     #[must_use]
     pub fn gid(gid: Gid) -> Self {
         // Below 2^53, so nothing is lost.
@@ -42,7 +42,7 @@ impl IndexKey {
         }
     }
 
-    /// Returns the key of a text.
+    /// Returns the key under which a text is found. Case is ignored.
     #[must_use]
     pub fn text(text: &str) -> Self {
         Self::Text(text.to_lowercase())

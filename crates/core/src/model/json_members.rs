@@ -56,7 +56,7 @@ fn value_end(text: &[u8]) -> usize {
     }
 }
 
-/// Returns the end of the string that starts at `at`.
+/// Returns the position after the string that starts at `at`.
 fn string_end(text: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while let Some(skip) = memchr::memchr2(b'"', b'\\', text.get(at..).unwrap_or_default()) {

@@ -16,7 +16,7 @@ pub enum Type {
     WorkspaceMembership = 4,
     /// Membership of a user in a team.
     TeamMembership = 5,
-    /// A project.
+    /// A project with tasks.
     Project = 6,
     /// Membership of a user or team in a project.
     ProjectMembership = 7,
@@ -24,7 +24,7 @@ pub enum Type {
     Section = 8,
     /// A task or subtask.
     Task = 9,
-    /// A tag.
+    /// A tag of tasks.
     Tag = 10,
     /// The tasks assigned to a user in a workspace.
     UserTaskList = 11,
@@ -96,7 +96,7 @@ pub enum Type {
     ProjectTotals = 49,
     /// The approval of the time that a user tracked in a week.
     TimesheetApprovalStatus = 50,
-    /// A custom type of tasks.
+    /// A custom type of tasks, with its own statuses.
     CustomType = 51,
     /// A status of a custom type.
     CustomTypeStatusOption = 52,
@@ -221,7 +221,7 @@ impl<T> ByType<T> {
                 .collect(),
         )
     }
-    /// Returns the value for a type.
+    /// Returns the value of a type, if the map has one.
     pub(crate) fn get(&self, ty: Type) -> Option<&T> {
         self.0.get(ty as usize).and_then(Option::as_ref)
     }

@@ -2,7 +2,7 @@
 use crate::model::decimal::Decimal;
 use std::borrow::Cow;
 
-/// Form in which a number is kept and shown.
+/// Format of a number: its decimals, the texts around it, and whether it is a duration.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct NumberFormat {
     /// Number of decimals shown.

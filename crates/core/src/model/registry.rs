@@ -61,11 +61,11 @@ pub enum ValueType {
     Text(u32),
     /// Rich text, of the profile that the resource declares.
     Html,
-    /// A flag: true or false.
+    /// A boolean.
     Flag,
-    /// An integer.
+    /// A whole number.
     Int,
-    /// A number.
+    /// A decimal number.
     Number,
     /// An instant, RFC 3339 in UTC.
     Time,
@@ -87,7 +87,7 @@ pub enum ValueType {
     Json,
 }
 
-/// The declaration of one field.
+/// Declaration of a field: its name, its type, its source, and when it is sent or written.
 #[derive(Clone, Copy, Debug)]
 pub struct FieldDef {
     /// Name of the field in records and requests.

@@ -30,7 +30,7 @@ impl PathState {
     }
 }
 
-/// A part of the paths: where it may begin and end.
+/// Part of a path, with the names at which it may begin and end.
 #[derive(Clone, Debug, Default)]
 struct Part {
     /// True if it matches the record itself.

@@ -1,8 +1,8 @@
-//! Data that a projection reads.
+//! Data that a projection reads: a view, and the data for computed fields.
 use crate::model::computed_field::ComputedFieldContext;
 use crate::storage::ReadView;
 
-/// Data that a projection reads.
+/// View of a request, and the data for its computed fields.
 #[derive(Debug)]
 pub(crate) struct ProjectionContext<'a> {
     /// View with the nodes and edges of the records.

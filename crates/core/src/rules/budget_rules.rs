@@ -27,7 +27,7 @@ pub enum MinutesKind {
     NonBillable,
     /// Tracked, without billing.
     NotApplicable,
-    /// Allocated.
+    /// Planned by allocations.
     Planned,
 }
 
@@ -54,13 +54,13 @@ impl MinutesKind {
 /// Minutes of a user that count towards a project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CountedMinutes {
-    /// The project.
+    /// Project in which the time was spent.
     pub project: Gid,
-    /// The user.
+    /// User who spent the time.
     pub user: Gid,
     /// Kind of the minutes.
     pub kind: MinutesKind,
-    /// Number of minutes.
+    /// Difference in minutes.
     pub minutes: i64,
 }
 
@@ -113,7 +113,7 @@ pub struct ProjectTotals {
 }
 
 impl ProjectTotals {
-    /// Returns the totals in a view.
+    /// Reads the totals of a project from a view.
     #[must_use]
     pub fn read(work: &ChangeBuilder<'_>, view: &ReadView, project: &Node) -> Self {
         let edge = view.links(project.gid, rel::PROJECT_TOTALS).first();
@@ -270,7 +270,7 @@ impl ProjectTotals {
     }
 }
 
-/// Types of budgets.
+/// Unit in which a budget counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BudgetType {
     /// Minutes.

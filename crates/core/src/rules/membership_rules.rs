@@ -158,7 +158,7 @@ pub fn create_team(
     gid
 }
 
-/// Standing of a user in a team.
+/// Role of a user in a team: admin, member or guest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TeamStanding {
     /// True if the user administers the team.
@@ -168,12 +168,12 @@ pub struct TeamStanding {
 }
 
 impl TeamStanding {
-    /// Standing of an admin.
+    /// Admin of the team.
     pub const ADMIN: Self = Self {
         is_admin: true,
         is_guest: false,
     };
-    /// Standing of a member.
+    /// Member who is neither an admin nor a guest.
     pub const MEMBER: Self = Self {
         is_admin: false,
         is_guest: false,

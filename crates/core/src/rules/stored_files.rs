@@ -11,7 +11,7 @@ use crate::storage::alias;
 use crate::storage::change_builder::ChangeBuilder;
 use crate::storage::{Guard, LinkSelector, ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
 
-/// Stored file, with its owners.
+/// Stored file, with the user and the workspace whose quotas it uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StoredFile {
     /// Gid of the file.

@@ -1,4 +1,4 @@
-//! Columns of index entries.
+//! Columns of index entries, by which searches compare and sort.
 
 /// Column of index entries, for finding and sorting them. An entry is in the list of a column if it has a
 /// [`value`](crate::search::IndexEntry::value) there.

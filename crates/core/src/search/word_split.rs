@@ -11,7 +11,7 @@ use std::borrow::Cow;
 /// Longest word, in characters; the rest of a longer word is ignored.
 pub const WORD_MAX: usize = 64;
 
-/// Part of a text.
+/// Part of a text: a word, a run without blanks, or a sign.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum TextPart {
     /// Run of letters and digits.

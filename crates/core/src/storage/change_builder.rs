@@ -33,7 +33,7 @@ fn recorded_fields<'f>(
 
 /// Collects changes, with the change records that follow from them.
 pub struct ChangeBuilder<'a> {
-    /// The collected changes.
+    /// Changes collected so far.
     pub changes: Changes,
     /// Time of the request.
     pub now: Time,

@@ -83,12 +83,12 @@ pub struct ChangeRecord {
 pub enum ChangeAction {
     /// Created, or added to the parent.
     Added {
-        /// Node to which it was added.
+        /// Parent to which the node was added.
         parent: Option<Gid>,
     },
-    /// Removed from the parent.
+    /// The node was removed from a parent.
     Removed {
-        /// Node from which it was removed.
+        /// Parent from which the node was removed.
         parent: Gid,
     },
     /// A field changed; links name the other node.
@@ -100,7 +100,7 @@ pub enum ChangeAction {
         /// A node that was removed from a list.
         removed: Option<Gid>,
     },
-    /// Trashed.
+    /// The node was trashed.
     Deleted,
 }
 
@@ -128,7 +128,7 @@ pub struct NodeContext {
     pub ty: Type,
     /// Its `resource_subtype`, if it was read and the type has one.
     pub subtype: Option<Box<str>>,
-    /// Direct containers of the node: the task of a story; the projects, the parent and the workspace of a task; the
+    /// Nodes that contain this one directly: the task of a story; the projects, the parent and the workspace of a task; the
     /// workspace and the teams of a project.
     pub containers: Vec<Gid>,
 }
@@ -186,7 +186,7 @@ impl Changes {
     }
 }
 
-/// Receipt of a durable commit.
+/// Receipt of a durable commit, with its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CommitReceipt {
     /// Sequence number of the commit.

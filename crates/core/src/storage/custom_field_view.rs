@@ -5,7 +5,7 @@ use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
 use crate::storage::ReadView;
 
-/// A custom field of a node, with its value.
+/// Custom field of a node, with its stored value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CustomFieldValue<'v> {
     /// Gid of the field.

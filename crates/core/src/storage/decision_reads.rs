@@ -140,7 +140,8 @@ mod tests {
     }
 
     proptest! {
-        /// Checks a log of few keys against all commits: it may know less, but never too much.
+        /// Checks a log that keeps few keys against all commits: the log may call a true read outdated, but never an
+        /// outdated read true.
         #[test]
         fn a_short_log_never_takes_outdated_reads_for_true(
             commits in prop::collection::vec(prop::collection::vec(0..6i64, 0..4), 0..30),

@@ -48,7 +48,7 @@ impl FactKey {
         Self::hashed(HashedKind::List, &[dst.get(), u64::from(rel.0)], "")
     }
 
-    /// Returns the key of an alias.
+    /// Returns the key of the reads that look up an alias.
     #[must_use]
     pub fn alias(key: &str) -> Self {
         Self::hashed(HashedKind::Alias, &[], key)

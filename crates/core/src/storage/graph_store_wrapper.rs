@@ -12,7 +12,7 @@ use async_trait::async_trait;
 /// [`GraphStore`].
 #[async_trait]
 pub trait GraphStoreWrapper: Send + Sync {
-    /// Returns the store inside.
+    /// Returns the wrapped store.
     fn inner(&self) -> &dyn GraphStore;
 
     /// Loads, as [`GraphStore::load`] does.

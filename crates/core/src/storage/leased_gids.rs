@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// Store that refuses commits with gids that do not belong to this node.
 pub struct LeasedGidStore {
-    /// The store inside.
+    /// The wrapped store.
     pub store: Arc<dyn GraphStore>,
     /// The generator of the gids in all changes.
     pub generator: Arc<GidGenerator>,

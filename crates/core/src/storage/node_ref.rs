@@ -1,4 +1,4 @@
-//! References to nodes.
+//! References to nodes: by gid, by alias, or by a link from another node.
 use crate::model::gid::Gid;
 use crate::model::registry::Relation;
 
@@ -14,7 +14,7 @@ pub enum NodeRef {
     Address(String),
     /// The task list of a user in the workspace that a node belongs to.
     TaskList {
-        /// The user.
+        /// The user whose task list it is.
         user: Box<NodeRef>,
         /// The workspace, or any node in it.
         within_workspace_of: Box<NodeRef>,
@@ -23,14 +23,14 @@ pub enum NodeRef {
     External {
         /// Number of the app.
         app: u64,
-        /// External id.
+        /// Id that the app gave the task.
         id: String,
     },
     /// The node that another node links to.
     Linked {
         /// Reference to the other node.
         node: Box<NodeRef>,
-        /// Link to follow.
+        /// Link that leads from the other node to this one.
         by: LinkSelector,
     },
 }

@@ -54,9 +54,9 @@ pub enum ListSource {
     TimePeriods {
         /// Index of the workspace.
         anchor: usize,
-        /// First year.
+        /// First year with periods to list.
         first_year: i32,
-        /// Last year.
+        /// Last year, included.
         last_year: i32,
     },
     /// The reactions to the anchor, in the order of the gids of their users.
@@ -134,11 +134,11 @@ pub enum RowFilter {
     DayUntil(&'static str, Date),
     /// The value stored under a key, or its default, is one of these, as JSON.
     OneOf {
-        /// The key.
+        /// Key of the stored value.
         key: &'static str,
         /// Value that counts for nodes without a stored value.
         default: &'static str,
-        /// The values.
+        /// Values that pass the filter.
         values: Vec<String>,
     },
 }
@@ -152,7 +152,7 @@ pub struct LinkFilter {
     pub types: &'static [Type],
     /// The node; it is also one of [`ReadQuery::node_refs`](super::ReadQuery::node_refs).
     pub node: NodeRef,
-    /// The link of the rows.
+    /// Link from the rows to the node.
     pub by: RowLink,
     /// True if the viewer need not see the node, which must then be in one of the viewer's workspaces.
     pub unseen: bool,
@@ -176,7 +176,7 @@ pub enum RowLink {
 pub struct PageQuery {
     /// Source of the rows.
     pub source: ListSource,
-    /// Conditions on the rows.
+    /// Filters that the rows must pass.
     pub filters: Vec<RowFilter>,
     /// Keyset of the last row of the previous page.
     pub after: Option<Vec<i64>>,
@@ -209,7 +209,7 @@ impl PageQuery {
     }
 }
 
-/// Rows of a page.
+/// Rows of a page, and the position of the next page.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PageRows {
     /// Gids of the nodes, in order.

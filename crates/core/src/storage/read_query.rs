@@ -68,7 +68,7 @@ pub mod alias {
 /// User or service account of a request, from which the store computes a [`Viewer`](crate::access::Viewer).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ViewerKey {
-    /// The user.
+    /// Gid of the user or service account.
     pub user: Gid,
     /// Workspace of the service account; `None` for users.
     pub service: Option<Gid>,
@@ -192,7 +192,7 @@ impl ReadQuery {
         self.node_refs.push(node);
         self.node_refs.len() - 1
     }
-    /// Adds a node.
+    /// Adds a node to the reads.
     #[must_use]
     pub fn node(mut self, node: impl Into<NodeRef>) -> Self {
         self.add_ref(node);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Reason for refusing an edge that might close a ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ring {
-    /// It closes a ring.
+    /// The edge would close a ring.
     Closed,
     /// The chain has more nodes than are checked.
     TooLong,
@@ -138,7 +138,7 @@ impl ReadView {
             unanswered.add(read);
         }
     }
-    /// Notes a read of a node.
+    /// Records that a decision read a node.
     #[cold]
     fn note_node(&self, gid: Gid) {
         self.note(&[gid], UnansweredRead::Node(NodeRef::Gid(gid)));

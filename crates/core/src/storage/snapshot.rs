@@ -22,7 +22,7 @@ pub enum Depth {
     Edge,
     /// The head: version 0 and body `{}`.
     Head,
-    /// The whole node.
+    /// The whole node, head and body.
     Full,
 }
 

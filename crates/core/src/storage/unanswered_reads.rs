@@ -34,14 +34,14 @@ pub enum UnansweredRead {
 pub(crate) struct UnansweredReads(Arc<Mutex<Vec<UnansweredRead>>>);
 
 impl UnansweredReads {
-    /// Adds a read.
+    /// Adds a read that the view does not answer.
     pub(crate) fn add(&self, read: UnansweredRead) {
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !reads.contains(&read) {
             reads.push(read);
         }
     }
-    /// Returns the reads.
+    /// Returns the reads without an answer.
     pub(crate) fn into_reads(self) -> Vec<UnansweredRead> {
         let mut reads = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut reads)

@@ -37,7 +37,7 @@ impl SharedWork {
     }
 }
 
-/// Lease of this node on some work.
+/// Lease of this node on shared work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WorkLease {
     /// Epoch of the lease, which changes whenever another node had the lease in between.

@@ -77,7 +77,7 @@ impl Generator<'_> {
         Scenario { setup, steps }
     }
 
-    /// Traffic in which stated waits pass before the refused request is repeated.
+    /// Traffic that repeats a refused request after its stated wait.
     pub(super) fn retries(&mut self, one_less: bool) -> Scenario {
         let mut scenario = self.traffic(1);
         let burst = Step::Admit {
@@ -180,7 +180,7 @@ impl Generator<'_> {
         Scenario { setup, steps }
     }
 
-    /// Requests whose cost uses up the quota of a window, and the wait after it.
+    /// Requests whose cost uses up the quota of a window, followed by a wait.
     pub(super) fn costs(&mut self) -> Scenario {
         let cost = self.random.u32(1..=200);
         let setup = LimiterSetup {

@@ -5,7 +5,7 @@ use std::fmt;
 use super::subject::{LimiterAbility, LimiterAnswer, LimiterProfile, LimiterSetup, LimiterSubject};
 use crate::SubjectError;
 
-/// One step of a scenario.
+/// Step of a scenario: a request, a change, or a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// A request; without `hold` it ends immediately.
@@ -115,7 +115,6 @@ pub(super) fn run(
     Ok(taken)
 }
 
-/// Returns the text of a key.
 fn key_text(key: u8) -> String {
     char::from(b'a' + key % 26).to_string()
 }

@@ -39,7 +39,7 @@ pub struct LimiterSetup {
     pub cost: Option<u32>,
 }
 
-/// Answer to a request.
+/// Answer of a limiter to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimiterAnswer {
     /// The request may run.
@@ -57,9 +57,9 @@ pub enum LimiterAnswer {
 /// Properties of a subject that determine which laws are judged, and how.
 #[derive(Clone, Debug)]
 pub struct LimiterProfile {
-    /// Name for the report.
+    /// Name that the report shows.
     pub name: String,
-    /// The abilities of the limiter.
+    /// Optional abilities that the limiter has.
     pub abilities: BTreeSet<LimiterAbility>,
     /// The figures, if they can't be chosen.
     pub fixed: Option<(u64, u32)>,
@@ -88,7 +88,7 @@ impl LimiterProfile {
 
 /// Limiter under test. Times are milliseconds of a virtual clock.
 pub trait LimiterSubject {
-    /// Returns the profile.
+    /// Returns a description of the limiter: its name, its abilities and its units.
     fn profile(&self) -> &LimiterProfile;
 
     /// Starts with a new limiter that has seen no requests.

@@ -12,7 +12,7 @@ use crate::http_client::{HttpClient, HttpReply, HttpRequest};
 /// Timeout of one reply.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A list behind HTTP.
+/// List behind HTTP, whose pages are fetched by URL.
 #[derive(Debug)]
 pub struct HttpList {
     profile: ListProfile,

@@ -25,7 +25,7 @@ use rules::{Outcome, Scene};
 enum Needs {
     /// No abilities, but at least one row.
     Rows,
-    /// Creation of rows.
+    /// The law creates rows.
     Creation,
     /// Creation, and deletion or change.
     Changes,

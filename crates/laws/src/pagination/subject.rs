@@ -40,7 +40,7 @@ impl PageRequest {
 /// Answer to a request for a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageReply {
-    /// A page.
+    /// A page with rows.
     Page {
         /// Identifiers of its rows, in order.
         ids: Vec<String>,
@@ -49,7 +49,7 @@ pub enum PageReply {
     },
     /// A status other than 2xx.
     Refused {
-        /// The status.
+        /// Status of the reply.
         status: u16,
     },
 }
@@ -57,7 +57,7 @@ pub enum PageReply {
 /// Properties of a list that determine which laws are judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListProfile {
-    /// Name for the report.
+    /// Name that the report shows.
     pub name: String,
     /// Maximum limit that the list accepts.
     pub max_limit: u32,

@@ -9,7 +9,7 @@ use crate::http_client::{HttpClient, HttpRequest};
 /// Timeout of an answer; a law requires it within 10 s.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A receiver with an address.
+/// Receiver behind HTTP, called at its address.
 #[derive(Debug)]
 pub struct HttpReceiver {
     url: String,

@@ -18,10 +18,10 @@ pub struct Delivery {
     pub body: Vec<u8>,
 }
 
-/// Answer of a receiver.
+/// Answer of a receiver to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiverReply {
-    /// The status.
+    /// Status of the answer.
     pub status: u16,
     /// Value of [`SECRET_HEADER`].
     pub secret: Option<String>,
@@ -41,7 +41,7 @@ impl ReceiverReply {
 
 /// Webhook receiver under test.
 pub trait ReceiverSubject {
-    /// Returns the name for the report.
+    /// Returns the name that the report shows.
     fn name(&self) -> String;
 
     /// Sends a request to the receiver.

@@ -21,7 +21,7 @@ const GIVEN_TIME_TTL: u64 = 60_000;
 
 static MADE: AtomicU64 = AtomicU64::new(0);
 
-/// Connection to a server with the functions.
+/// Connects to a server that has the functions loaded.
 pub(super) fn connect(url: &str, functions: &Functions) -> Connection {
     let mut connection = Client::open(url).unwrap().get_connection().unwrap();
     let loaded = cmd("FUNCTION")

@@ -199,7 +199,7 @@ fn limits_of_any_shape_are_decided_as_in_process() {
     }
 }
 
-/// Nodes of the previous version only know the plain form, so the limits of a minute that it had are still stored in it.
+/// Limits of a minute stay in the plain form. Nodes of the previous version know no other.
 #[test]
 fn limits_of_a_minute_are_kept_in_the_form_that_older_nodes_know() {
     let Some(server) = TestAddress::find() else {

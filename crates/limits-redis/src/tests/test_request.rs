@@ -1,4 +1,4 @@
-//! Request that a test can keep and modify, and its form for a limiter.
+//! Request that a test can keep and modify, and its conversion for a limiter.
 
 use workgraph_limits::laws::{LawBatch, LawCharges, LawOverrides};
 use workgraph_limits::{SharedRequest, TotalShare};

@@ -1,4 +1,4 @@
-//! Two limiters that must give equal answers.
+//! Comparison of two limiters that must give equal answers.
 
 use super::law_request::LawRequest;
 use super::law_settings::LawSettings;

@@ -22,7 +22,7 @@ pub enum HarnessEvent {
     Settled(AdmissionTicket, u32),
     /// A request ended.
     Finished(AdmissionTicket),
-    /// New settings.
+    /// The settings change.
     Set(LawSettings),
     /// Eviction of idle keys.
     Swept,

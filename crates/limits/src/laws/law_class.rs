@@ -3,9 +3,9 @@
 /// Class of a request: it reads or writes. Each class has its own number of concurrent requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestClass {
-    /// Request that reads.
+    /// A request that only reads.
     Read,
-    /// Request that writes.
+    /// A request that changes something.
     Write,
 }
 

@@ -13,11 +13,11 @@ pub enum LawLimit {
     Standard,
     /// The search quota per minute.
     Search,
-    /// The limit of concurrent reads.
+    /// Limit of concurrent reads.
     ConcurrentReads,
-    /// The limit of concurrent writes.
+    /// Limit of concurrent writes.
     ConcurrentWrites,
-    /// The cost quota.
+    /// Quota of the cost.
     Cost,
 }
 
@@ -142,7 +142,7 @@ impl From<&AdmissionCounts> for LawCounts {
     }
 }
 
-/// One value for each limit.
+/// Value for each limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PerLimit<T> {
     /// Value of the standard quota.

@@ -26,7 +26,7 @@ impl LawLimiter {
         }
     }
 
-    /// Returns the limiter itself.
+    /// Returns the tested limiter.
     #[must_use]
     pub fn limiter(&self) -> &DigestLimiter {
         &self.limiter

@@ -23,7 +23,7 @@ pub enum RateQuota {
     },
 }
 
-/// Request of one class.
+/// Request of one class, with its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LawRequest {
     /// Key under which the request is counted.

@@ -38,7 +38,7 @@ impl ScenarioRandom {
         u32::try_from(self.within(low.into(), high.into())).unwrap_or(high)
     }
 
-    /// Returns true in `percent` of the cases.
+    /// Returns true with a probability of `percent`.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.within(1, 100) <= percent
     }

@@ -58,9 +58,9 @@ use workgraph_core::model::registry::Type;
 /// The part of a request that contains an input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InputPlace {
-    /// A segment of the path.
+    /// A parameter in the path.
     Path,
-    /// A query parameter.
+    /// A parameter in the query.
     Query,
     /// A field of the body's `data`.
     Body,
@@ -186,7 +186,7 @@ pub type ParseInput<T> = fn(&'static InputDef, &InputReader<'_>) -> Result<Optio
 /// An input: its declaration, and the parser of its value.
 #[derive(Debug)]
 pub struct Input<T: 'static> {
-    /// The declaration.
+    /// Declaration without the type of the value.
     pub def: InputDef,
     parse: ParseInput<T>,
 }

@@ -10,13 +10,13 @@ use workgraph_wire::batch_actions::{BatchAction, BatchActionError};
 pub enum WebhookRequest {
     /// Lists the webhooks of the caller.
     List(ListWebhooks),
-    /// Creates a webhook.
+    /// Creates a webhook for the caller.
     Create(CreateWebhook),
-    /// Returns a webhook.
+    /// Returns one webhook.
     Get(Named<Gid>),
     /// Replaces the filters of a webhook.
     Update(UpdateWebhook),
-    /// Deletes a webhook.
+    /// Deletes a webhook of the caller.
     Delete(Named<Gid>),
 }
 
@@ -29,7 +29,7 @@ pub struct ListWebhooks {
     pub resource: Option<Named<Gid>>,
 }
 
-/// A new webhook.
+/// Inputs for creating a webhook.
 #[derive(Clone, Debug)]
 pub struct CreateWebhook {
     /// The resource that it watches.
@@ -40,10 +40,10 @@ pub struct CreateWebhook {
     pub filters: Option<Value>,
 }
 
-/// A change of a webhook.
+/// Inputs for changing a webhook.
 #[derive(Clone, Debug)]
 pub struct UpdateWebhook {
-    /// The webhook.
+    /// Webhook to change.
     pub webhook: Named<Gid>,
     /// The new filters, as JSON; `None` if they do not change.
     pub filters: Option<Value>,
@@ -61,7 +61,7 @@ pub enum EventScope {
 /// A request for the events since the last call.
 #[derive(Clone, Debug)]
 pub struct ListEvents {
-    /// The scope of the events.
+    /// Nodes whose events are listed.
     pub scope: EventScope,
     /// The node of the events.
     pub resource: Named<Gid>,

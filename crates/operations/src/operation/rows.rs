@@ -1,4 +1,4 @@
-//! Constructors of rows.
+//! Constructors for the rows of the operation table.
 use super::inputs;
 use super::inputs::OperationInput;
 use super::requests::{BatchActions, ListAuditLog, ListEvents, WebhookRequest};

@@ -11,7 +11,7 @@ use workgraph_core::model::resources::attachment;
 use workgraph_core::storage::{GraphStoreError, ReadQuery, ViewerKey};
 use workgraph_wire::{TicketError, percent};
 
-/// Lifetime of an address.
+/// Lifetime of a download address.
 const LIFETIME: Duration = Duration::from_secs(120);
 
 /// The use of a file that an address allows.
@@ -36,7 +36,7 @@ impl Disposition {
 /// Download allowed by a signed address: the file, with the headers to send it with.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AttachmentDownload {
-    /// The file.
+    /// Gid of the file in the blob store.
     pub file: Gid,
     /// The attachment that owned the file when the address was made.
     pub attachment: Gid,

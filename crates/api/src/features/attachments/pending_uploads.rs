@@ -16,7 +16,7 @@ pub(crate) struct PendingUpload {
 }
 
 impl PendingUploads {
-    /// Adds a file.
+    /// Registers the file of an upload, until the returned value is dropped.
     pub(super) fn add(&self, file: Gid) -> PendingUpload {
         self.0.lock().insert(file);
         PendingUpload {
@@ -32,7 +32,6 @@ impl PendingUploads {
 }
 
 impl PendingUpload {
-    /// Returns the file.
     pub(super) const fn file(&self) -> Gid {
         self.file
     }

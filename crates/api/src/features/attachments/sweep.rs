@@ -23,12 +23,12 @@ const COPIES_MAX: usize = 10_000;
 /// Number of files of a user or workspace, starting with the largest, that are checked when a quota is used up.
 const RECLAIM_MAX: usize = 2_000;
 
-/// Counts of a sweep.
+/// Numbers of files that a sweep has removed or could not remove.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SweepCounts {
     /// Files with an owner.
     pub kept: usize,
-    /// Files that were removed.
+    /// Files without an owner that were removed.
     pub removed: usize,
     /// Files that could not be removed.
     pub failed: usize,

@@ -36,7 +36,7 @@ const FRAMING_MAX: u64 = 256 << 10;
 pub(crate) struct ReceivedUpload {
     /// The fields of the body, as texts.
     pub(crate) fields: Map<String, Value>,
-    /// The file, if there is one.
+    /// The uploaded file; `None` if the body has only fields.
     pub(crate) file: Option<UploadedFile>,
     _pending: Option<PendingUpload>,
 }
@@ -179,7 +179,7 @@ impl Reception<'_> {
         part.map_err(|error| self.malformed(&error))
     }
 
-    /// Reads a field.
+    /// Reads a field of the form as text.
     async fn read_text(
         &mut self,
         name: String,
@@ -203,7 +203,7 @@ impl Reception<'_> {
         Ok(())
     }
 
-    /// Stores the file.
+    /// Stores the file of the form as it arrives.
     async fn store(&mut self, mut part: Field<'_>, read_ahead: &ReadAhead) -> Result<(), ApiError> {
         if self.file.is_some() {
             let reason = "More than one file; send each in a request of its own";

@@ -1,4 +1,4 @@
-//! The lease of this node on the deliveries of the store: of all nodes that share a store, one delivers.
+//! The lease of this node on the deliveries of the store: only one of the nodes that share a store delivers.
 //!
 //! If a process has the store to itself, it holds the lease from the start, without an end.
 use std::time::{Duration, SystemTime};
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 pub(crate) struct DeliveryLease {
     /// Epoch of the lease; each new epoch reads the webhooks again.
     pub(super) epoch: u64,
-    /// The end of the lease.
+    /// End of the lease, if this node holds it.
     pub(super) until: LeaseEnd,
     /// The revision of the webhooks at the last read.
     pub(super) revision: Option<u64>,

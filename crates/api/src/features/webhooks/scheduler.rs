@@ -164,7 +164,7 @@ impl DeliveryScheduler {
         }
     }
 
-    /// Replaces the filters of a webhook.
+    /// Replaces the filters of a webhook, and leaves its position and its next attempt as they are.
     pub(crate) fn filter(&mut self, webhook: &Webhook) {
         if let Some(entry) = self.entries.get_mut(&webhook.id) {
             entry.webhook.filters.clone_from(&webhook.filters);
@@ -325,7 +325,7 @@ impl DeliveryScheduler {
         }
     }
 
-    /// Returns the time of the next attempt.
+    /// Returns the time of the next attempt, over all webhooks.
     pub(crate) fn next(&self) -> Option<SystemTime> {
         self.agenda.first().map(|(due, _)| *due)
     }

@@ -1,4 +1,4 @@
-//! Webhooks as records.
+//! Records of webhooks in responses.
 use super::service_state::server_error;
 use crate::budget;
 use crate::error::ApiError;

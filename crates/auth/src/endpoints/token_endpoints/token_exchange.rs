@@ -21,12 +21,12 @@ use crate::tokens::scope::ScopeSet;
 use crate::tokens::token_record::TokenRecord;
 use crate::tokens::token_text::{Secret, SecretDigest, TokenKind};
 
-/// Returns the refusal of a code.
+/// Returns the reply that refuses a code.
 fn code_refused(refusal: AuthRefusal) -> EndpointStop {
     TokenError::InvalidGrant(refusal, "code").into()
 }
 
-/// Returns the refusal of a refresh token.
+/// Returns the reply that refuses a refresh token.
 fn refresh_refused(refusal: AuthRefusal) -> EndpointStop {
     TokenError::InvalidGrant(refusal, "refresh_token").into()
 }

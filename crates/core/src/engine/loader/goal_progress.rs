@@ -20,7 +20,7 @@ const TASKS: usize = 1_000;
 const TASK_STEPS: usize = 4;
 
 impl Loader<'_> {
-    /// Computes the progress of a goal.
+    /// Computes the progress of a goal, and adds it to the view.
     pub(super) fn goal_progress(&mut self, goal: &Node) -> Result<(), GraphStoreError> {
         self.progress_of(goal, 0).map(|_| ())
     }
@@ -101,7 +101,7 @@ impl Loader<'_> {
         })
     }
 
-    /// Returns the weight of a relationship.
+    /// Returns the weight of a goal relationship.
     fn weight(&mut self, relationship: Gid) -> Result<f64, GraphStoreError> {
         self.steps(1)?;
         let node = self.snap.node(relationship, Depth::Full)?;

@@ -23,7 +23,7 @@ const SORTED: usize = 4;
 /// Candidate: its value in the column of the query's order, and its gid.
 pub(super) type Ranked = (Option<i64>, Gid);
 
-/// Candidates of a query.
+/// Candidates of a query, and the conditions known to hold for them.
 #[derive(Clone, Default)]
 pub(super) struct Candidates {
     /// Candidates, each once and in the order of gids, unless their values are known.

@@ -25,14 +25,14 @@ struct ScanCursor {
     entries: VecDeque<IndexEntry>,
 }
 
-/// Part of the entries of a scan in order.
+/// Part of a scan. The parts are scanned one after the other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScanPartition {
     /// Entries that have a value in the column of the order.
     Valued,
     /// Entries without a value in that column.
     Unvalued,
-    /// Users who got none of the tasks that the viewer assigned last.
+    /// Users to whom the viewer assigned none of the tasks that count for [`SortOrder::Contact`].
     Strangers,
     /// Nodes that have all words in the name.
     Named,

@@ -12,7 +12,7 @@ pub(super) struct SearchBounds<'r> {
     pub(super) trial_scan: Option<TrialScan>,
 }
 
-/// Beginning of a scan that is given up as soon as too few of its entries match.
+/// Start of a scan, which ends early if too few entries match.
 #[derive(Clone, Copy)]
 pub(super) struct TrialScan {
     /// Maximum number of entries that it scans.

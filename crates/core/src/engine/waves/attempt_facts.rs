@@ -8,20 +8,20 @@ use crate::storage::{DecisionReads, ViewerKey};
 use std::fmt;
 use std::sync::Arc;
 
-/// Cache of an attempt. Its answers must be true of the state of the facts.
+/// Cache that an attempt reads from. Its answers must be true of the state of the facts.
 pub trait AttemptCache {
     /// Returns the answer to a read that the facts do not answer, if the cache has it.
     fn answer(&self, read: &GraphRead) -> Option<GraphAnswer>;
     /// Returns true if no commit after the state that a decision saw, up to the state of the facts, has touched its reads;
     /// false if that is not known.
     fn holds(&self, reads: &DecisionReads) -> bool;
-    /// Returns a viewer, if the cache has it.
+    /// Returns a cached viewer.
     fn viewer(&self, key: ViewerKey) -> Option<Arc<Viewer>>;
     /// Keeps a viewer, which stays valid as long as none of these keys is touched.
     fn keep_viewer(&self, key: ViewerKey, viewer: &Arc<Viewer>, depends_on: Vec<FactKey>);
 }
 
-/// Facts of an attempt.
+/// Facts that an attempt reads: fixed ones, or ones that a cache completes.
 pub(super) enum AttemptFacts<'f> {
     /// Only these facts.
     Given(&'f Facts),

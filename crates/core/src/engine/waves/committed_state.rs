@@ -24,7 +24,7 @@ pub(super) struct CommittedState {
     changed_lists: ChangedLists,
     /// Keys that later commits touched.
     outdated: FxHashSet<FactKey>,
-    /// Bytes of the writes.
+    /// Number of bytes of the writes.
     written: usize,
 }
 

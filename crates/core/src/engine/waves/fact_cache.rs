@@ -20,7 +20,7 @@ const ALONG_MAX: usize = 256;
 /// Maximum number of groups of commits whose states are kept.
 const COMMITTED_MAX: usize = 16;
 
-/// Answers kept between two turns of the cache.
+/// Half of the cache: answers, with the reads that depend on each key.
 #[derive(Debug, Default)]
 struct AnswerGeneration {
     answers: FxHashMap<Arc<GraphRead>, (GraphAnswer, usize)>,
@@ -338,9 +338,9 @@ mod tests {
         Commit(u64),
         /// A request reads the state of the graph, and a cache that must be at it.
         Begin(usize),
-        /// A request gives the cache its reads of a list, perhaps long ago.
+        /// A request adds its reads of a list to the cache, some of them long after it made them.
         Keep(usize, u64),
-        /// The cache invalidates what was touched.
+        /// The cache invalidates the answers that commits have touched.
         Invalidate,
     }
 
@@ -363,9 +363,9 @@ mod tests {
     #[derive(Clone, Copy, PartialEq, Debug)]
     enum Fault {
         None,
-        /// Answers are kept as if they were read just now.
+        /// The cache accepts an outdated answer as a current one.
         LateAnswers,
-        /// The cache moves on without looking at what was touched.
+        /// The cache moves to a later state without invalidating anything.
         NoInvalidation,
     }
 

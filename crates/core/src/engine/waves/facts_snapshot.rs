@@ -28,7 +28,7 @@ pub struct FactsSnapshot<'f> {
 }
 
 impl<'f> FactsSnapshot<'f> {
-    /// Returns a snapshot of facts.
+    /// Returns a snapshot that reads from fixed facts.
     #[must_use]
     pub fn of(facts: &'f Facts) -> Self {
         Self::over(AttemptFacts::Given(facts))
@@ -91,7 +91,7 @@ impl<'f> FactsSnapshot<'f> {
         viewer
     }
 
-    /// Returns the reads that were recorded.
+    /// Returns the recorded reads.
     pub(super) fn asked(&self) -> impl Iterator<Item = &GraphRead> {
         self.asked.iter().flatten()
     }
@@ -143,7 +143,7 @@ impl<'f> FactsSnapshot<'f> {
         }
     }
 
-    /// Returns an edge.
+    /// Reads an edge from the facts, or notes the read.
     pub(super) fn ask_edge(&mut self, read: GraphRead) -> Option<Edge> {
         match self.ask(read) {
             Some(GraphAnswer::Edge(edge)) => edge,
@@ -151,7 +151,7 @@ impl<'f> FactsSnapshot<'f> {
         }
     }
 
-    /// Returns gids.
+    /// Reads gids from the facts, or notes the read.
     pub(super) fn ask_gids(&mut self, read: GraphRead) -> Vec<Gid> {
         match self.ask(read) {
             Some(GraphAnswer::Gids(gids)) => gids,

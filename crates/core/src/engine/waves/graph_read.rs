@@ -13,20 +13,20 @@ use std::sync::Arc;
 #[expect(missing_docs, reason = "fields have the names of the parameters")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum GraphRead {
-    /// [`Snapshot::alias`].
+    /// Read of [`Snapshot::alias`].
     Alias(Box<str>),
-    /// [`Snapshot::node`].
+    /// Read of [`Snapshot::node`].
     Node { gid: Gid, depth: Depth },
-    /// [`Snapshot::edges_out`].
+    /// Read of [`Snapshot::edges_out`].
     EdgesOut {
         src: Gid,
         lo: Relation,
         hi: Relation,
         depth: Depth,
     },
-    /// [`Snapshot::edge_between`].
+    /// Read of [`Snapshot::edge_between`].
     EdgeBetween { src: Gid, rel: Relation, dst: Gid },
-    /// [`Snapshot::scan_out`].
+    /// Read of [`Snapshot::scan_out`].
     ScanOut {
         src: Gid,
         rel: Relation,
@@ -34,7 +34,7 @@ pub enum GraphRead {
         limit: usize,
         depth: Depth,
     },
-    /// [`Snapshot::scan_in`].
+    /// Read of [`Snapshot::scan_in`].
     ScanIn {
         dst: Gid,
         rel: Relation,
@@ -42,7 +42,7 @@ pub enum GraphRead {
         limit: usize,
         depth: Depth,
     },
-    /// [`Snapshot::scan_in_out`].
+    /// Read of [`Snapshot::scan_in_out`].
     ScanInOut {
         dst: Gid,
         rel: Relation,
@@ -50,21 +50,21 @@ pub enum GraphRead {
         limit: usize,
         band: (Relation, Relation),
     },
-    /// [`Snapshot::list_in`].
+    /// Read of [`Snapshot::list_in`].
     ListIn {
         dst: Gid,
         rel: Relation,
         limit: usize,
     },
-    /// [`Snapshot::last_edge_before`].
+    /// Read of [`Snapshot::last_edge_before`].
     LastEdgeBefore {
         dst: Gid,
         rel: Relation,
         before: (i64, i64),
     },
-    /// [`Snapshot::count_in`].
+    /// Read of [`Snapshot::count_in`].
     CountIn { dst: Gid, rel: Relation },
-    /// [`Snapshot::scan_workspace`].
+    /// Read of [`Snapshot::scan_workspace`].
     ScanWorkspace {
         workspace: Gid,
         ty: Type,
@@ -72,7 +72,7 @@ pub enum GraphRead {
         limit: usize,
         depth: Depth,
     },
-    /// [`Snapshot::scan_values`].
+    /// Read of [`Snapshot::scan_values`].
     ScanValues {
         field: Gid,
         from: IndexKey,
@@ -80,15 +80,15 @@ pub enum GraphRead {
         after: Option<(IndexKey, Gid)>,
         limit: usize,
     },
-    /// [`Snapshot::keys_of`].
+    /// Read of [`Snapshot::keys_of`].
     KeysOf { node: Gid, field: Gid },
-    /// [`Snapshot::index_entry`].
+    /// Read of [`Snapshot::index_entry`].
     IndexEntry {
         workspace: Option<Gid>,
         ty: Type,
         gid: Gid,
     },
-    /// [`Snapshot::list_index_entries`].
+    /// Read of [`Snapshot::list_index_entries`].
     ListIndexEntries {
         workspace: Option<Gid>,
         ty: Type,
@@ -96,11 +96,11 @@ pub enum GraphRead {
         column: IndexColumn,
         limit: usize,
     },
-    /// [`Snapshot::column_sets`].
+    /// Read of [`Snapshot::column_sets`].
     ColumnSets { workspace: Option<Gid>, ty: Type },
-    /// [`Snapshot::scan_index_entries`].
+    /// Read of [`Snapshot::scan_index_entries`].
     ScanIndexEntries(EntryScan),
-    /// [`Snapshot::list_prefix_matches`].
+    /// Read of [`Snapshot::list_prefix_matches`].
     ListPrefixMatches {
         workspace: Option<Gid>,
         ty: Type,
@@ -108,7 +108,7 @@ pub enum GraphRead {
         names: bool,
         limit: usize,
     },
-    /// [`Snapshot::scan_words`].
+    /// Read of [`Snapshot::scan_words`].
     ScanWords {
         workspace: Option<Gid>,
         ty: Type,
@@ -118,7 +118,7 @@ pub enum GraphRead {
         after: Option<Gid>,
         limit: usize,
     },
-    /// [`Transaction::app_name`].
+    /// Read of [`Transaction::app_name`].
     AppName(u64),
 }
 

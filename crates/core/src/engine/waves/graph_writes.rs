@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Key of an edge: source, relation and target.
 pub type EdgeKey = (Gid, Relation, Gid);
 
-/// Node to write.
+/// Node that commits write.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct WrittenNode {
     /// The node, in its last version.

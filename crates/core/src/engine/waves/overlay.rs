@@ -51,7 +51,7 @@ pub struct Overlay<'f> {
     base: FactsSnapshot<'f>,
     writes: GraphWrites,
     changed_lists: ChangedLists,
-    /// Number of writes.
+    /// Number of writes made so far.
     progress: usize,
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Approximate bytes of a key on which a viewer depends, with the part of the viewer that was read from it.
 pub(super) const KEY: usize = 128;
 
-/// A viewer, and the keys on which it depends.
+/// Cached viewer, and the keys on which it depends.
 #[derive(Debug)]
 struct KeptViewer {
     viewer: Arc<Viewer>,
@@ -29,7 +29,7 @@ impl ViewerCache {
         self.bytes
     }
 
-    /// Returns a viewer, if it is kept.
+    /// Returns a cached viewer.
     pub(super) fn get(&self, key: ViewerKey) -> Option<Arc<Viewer>> {
         self.viewers.get(&key).map(|kept| Arc::clone(&kept.viewer))
     }

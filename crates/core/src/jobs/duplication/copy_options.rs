@@ -29,7 +29,7 @@ impl CopyOptions {
         let bit = names.position(|n| *n == name);
         Self(self.0 | bit.map_or(0, |at| 1 << at))
     }
-    /// Returns all options.
+    /// Returns the options that copy everything.
     #[must_use]
     pub fn all() -> Self {
         Self::NAMES.iter().fold(Self(0), |all, name| all.with(name))

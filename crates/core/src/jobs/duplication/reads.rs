@@ -198,7 +198,7 @@ impl Duplication {
         )
     }
 
-    /// Returns the assignee of the copy.
+    /// Returns the user to whom the copy is assigned.
     pub(super) fn assignee(&self, old: &Node) -> Option<Gid> {
         let user = old.get(task::ASSIGNEE)?;
         let role = self.roles.iter().find(|(from, _)| *from == user);

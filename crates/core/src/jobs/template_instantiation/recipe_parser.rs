@@ -58,7 +58,6 @@ impl<'r> RecipeTask<'r> {
         self.map.get(name).and_then(Value::as_str)
     }
 
-    /// Returns the name of the task.
     pub(super) fn name(&self) -> &'r str {
         self.text("name").unwrap_or_default()
     }
@@ -94,7 +93,6 @@ impl<'r> RecipeTask<'r> {
         );
     }
 
-    /// Returns the followers of the task.
     pub(super) fn followers(&self) -> impl Iterator<Item = Gid> + use<'r> {
         items(self.map, "followers").filter_map(gid)
     }

@@ -2,7 +2,7 @@
 use crate::model::registry::{Direction, Relation, Type, rel};
 use crate::storage::EdgeEnd;
 
-/// List of an object that is exported with it.
+/// List that is exported along with its object.
 pub(super) struct ExportedList {
     /// Source of the list's rows.
     pub(super) of: ExportedListSource,

@@ -25,7 +25,7 @@ pub enum FieldSource {
     PerApp(&'static str),
     /// The workspace the node belongs to.
     Workspace,
-    /// The nodes at the other end of these edges.
+    /// Nodes at the other end of these edges.
     Edges(Relation, Direction),
     /// The auxiliary nodes of these edges (each once).
     Aux(Relation, Direction),

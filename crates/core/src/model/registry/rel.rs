@@ -25,7 +25,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Returns the other direction.
+    /// Returns the opposite direction.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {

@@ -4,7 +4,7 @@ use crate::model::registry::{
     FieldDef, FieldSource, LinkOne, Opaque, Resource, TEXT_MAX, Type, TypedField, ValueType,
 };
 
-/// States of a request.
+/// Values of `approval_status`.
 pub const STATES: &[&str] = &["pending", "approved", "denied"];
 /// Types of the objects to which users can request access.
 pub const TARGET_TYPES: &[Type] = &[Type::Project, Type::Portfolio];

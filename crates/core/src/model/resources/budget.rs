@@ -4,14 +4,14 @@ use crate::model::registry::{
     FieldDef, FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType, rel,
 };
 
-/// Types of budgets.
+/// Values of `budget_type`.
 pub const BUDGET_TYPES: &[&str] = &["cost", "time"];
 /// Filters on the billing of time.
 pub const BILLABLE_FILTERS: &[&str] = &["billable", "non_billable", "any"];
-/// Sources of estimates.
+/// Values of `source`.
 pub const ESTIMATE_SOURCES: &[&str] = &["none", "tasks", "capacity_plans"];
 
-/// Type of a budget.
+/// What the budget limits: cost or time.
 pub const BUDGET_TYPE: TypedField<str> = TypedField::word("budget_type", BUDGET_TYPES, "\"time\"")
     .compact()
     .on_create()
@@ -27,7 +27,7 @@ pub const BILLABLE_FILTER: TypedField<str> =
     TypedField::word("billable_status_filter", BILLABLE_FILTERS, "\"any\"")
         .writable()
         .doc("The time that counts: billable, non_billable or any.");
-/// Source of an estimate.
+/// Source of the estimate, one of [`ESTIMATE_SOURCES`].
 pub const SOURCE: TypedField<str> = TypedField::word("source", ESTIMATE_SOURCES, "\"none\"")
     .writable()
     .doc("The source of the estimate: none, tasks or capacity_plans.");
@@ -35,13 +35,13 @@ pub const SOURCE: TypedField<str> = TypedField::word("source", ESTIMATE_SOURCES,
 pub const ENABLED: TypedField<bool> = TypedField::flag("enabled")
     .writable()
     .doc("True if the figure is used.");
-/// Unit of a figure.
+/// Unit of the figure, such as minutes.
 pub const UNITS: TypedField<str> = TypedField::text_or_null("units", 16)
     .doc("The unit: minutes, or the code of a currency; null where the workspace has no currency.");
 const SUM: TypedField<Opaque> = TypedField::number("value").doc("The sum.");
 const TARGET: TypedField<Opaque> = TypedField::number("value").writable().doc("The target.");
 
-/// Parts of an estimate.
+/// Fields of [`ESTIMATE`].
 pub const ESTIMATE_PARTS: &[FieldDef] = &[
     BILLABLE_FILTER.def,
     SOURCE.def,
@@ -49,22 +49,22 @@ pub const ESTIMATE_PARTS: &[FieldDef] = &[
     UNITS.def,
     SUM.def,
 ];
-/// Parts of the actual figure.
+/// Fields of the actual figure.
 pub const ACTUAL_PARTS: &[FieldDef] = &[BILLABLE_FILTER.def, SUM.def, UNITS.def];
-/// Parts of the total.
+/// Fields of [`TOTAL`].
 pub const TOTAL_PARTS: &[FieldDef] = &[ENABLED.def, TARGET.def, UNITS.def];
 
 const fn group(name: &'static str, parts: &'static [FieldDef]) -> TypedField<Opaque> {
     TypedField::other(name, ValueType::Group(parts), FieldSource::Stored(name)).writable()
 }
 
-/// Estimate of a budget.
+/// Estimated figure of the budget.
 pub const ESTIMATE: TypedField<Opaque> =
     group("estimate", ESTIMATE_PARTS).doc("The estimate, from the allocations of the project.");
 /// Actual figure of a budget.
 pub const ACTUAL: TypedField<Opaque> = group("actual", ACTUAL_PARTS)
     .doc("The sum of the time tracked for the project, or of its cost.");
-/// Total of a budget.
+/// Target of the budget, in minutes or money.
 pub const TOTAL: TypedField<Opaque> = group("total", TOTAL_PARTS).doc("The target.");
 
 /// Declaration of budgets.
@@ -87,9 +87,9 @@ pub static BUDGET: Resource = Resource {
 
 /// Minutes and rates of a project's users, as [`crate::rules::budget_rules`] reads them.
 pub const USER_TOTALS: TypedField<Opaque> = TypedField::json("user_totals");
-/// Budget of time of a project.
+/// Budget that limits the tracked time of a project.
 pub const TIME_BUDGET: TypedField<LinkOne> = TypedField::inline("time_budget", &[Type::Budget]);
-/// Budget of cost of a project.
+/// Budget that limits the cost of a project.
 pub const COST_BUDGET: TypedField<LinkOne> = TypedField::inline("cost_budget", &[Type::Budget]);
 
 /// Declaration of the totals of projects, which are never sent.

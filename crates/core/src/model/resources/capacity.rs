@@ -4,7 +4,7 @@ use crate::model::registry::{
     FieldSource, LinkOne, Opaque, Resource, Type, TypedField, ValueType, rel,
 };
 
-/// Units of efforts.
+/// Values of the `type` of an effort.
 pub const EFFORT_TYPES: &[&str] = &["hours", "percent"];
 /// Effort of an allocation: an object with `type` and `value`.
 pub const EFFORT: TypedField<Opaque> = TypedField::json("effort")
@@ -52,7 +52,7 @@ pub static ALLOCATION: Resource = Resource {
     ..Resource::of(Type::Allocation, "allocation")
 };
 
-/// Project of a rate.
+/// Project in which the rate applies.
 pub const RATE_PARENT: TypedField<LinkOne> = TypedField::inline("parent", &[Type::Project])
     .compact()
     .on_create()

@@ -17,12 +17,12 @@ pub const OPTIONS_MAX: usize = 500;
 /// Maximum number of custom fields of one project.
 pub const FIELDS_MAX: usize = 20;
 
-/// Its display name.
+/// Display name of the custom field.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
     .doc("The name of the custom field, shown beside its values.");
-/// The type of its values.
+/// Type of the values, such as `enum`.
 pub const SUBTYPE: TypedField<str> =
     TypedField::word("resource_subtype", CustomFieldType::NAMES, "\"text\"")
         .compact()
@@ -54,7 +54,7 @@ pub const REPRESENTATION: TypedField<Opaque> = TypedField::other(
 )
 .compact()
 .doc("The type to show: that of the field, or formula or custom_id.");
-/// Prefix of automatic ids.
+/// Prefix of the automatic ids, such as `ENG`.
 pub const ID_PREFIX: TypedField<str> = TypedField::text_or_null("id_prefix", 64)
     .compact()
     .on_create()
@@ -134,10 +134,10 @@ pub const IS_READ_ONLY: TypedField<Opaque> = TypedField::other(
     FieldSource::Computed(read_only),
 )
 .doc("True if values cannot be written by clients.");
-/// User who created it.
+/// User who created the custom field.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("The user who created the field.");
-/// Visibility of the field.
+/// Value that says who can see the field.
 pub const PRIVACY: TypedField<str> = TypedField::word(
     "privacy_setting",
     &["public_with_guests", "public", "private"],

@@ -4,12 +4,12 @@ use crate::model::gid::Gid;
 use crate::model::node::Node;
 use crate::model::registry::{Inclusion, LinkOne, NAME_MAX, Opaque, Resource, Type, TypedField};
 
-/// States of completion that a status can mean.
+/// Values of `completion_state`.
 pub const COMPLETION_STATES: &[&str] = &["incomplete", "complete"];
 /// The subtype of tasks with a custom type.
 pub const SUBTYPE: &str = "custom";
 
-/// Its display name.
+/// Display name of the custom type.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .doc("The name of the custom type.");

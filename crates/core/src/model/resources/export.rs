@@ -10,7 +10,7 @@ use crate::model::time::Time;
 /// States of the export of an organization, in the order of the statuses of jobs.
 pub const STATES: &[&str] = &["pending", "started", "finished", "error"];
 
-/// Time of the request.
+/// Time at which the export was requested.
 pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
     .compact()
     .doc("Time of the request for the export, in UTC.");
@@ -18,7 +18,7 @@ pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
 pub const COMPLETED_AT: TypedField<Time> = TypedField::time("completed_at")
     .compact()
     .doc("Time of completion, in UTC, or null.");
-/// Address at which the file can be fetched for a while.
+/// Address of the file. It expires after a while.
 pub const DOWNLOAD_URL: TypedField<Opaque> = TypedField::other(
     "download_url",
     ValueType::Text(1024),

@@ -13,12 +13,12 @@ use crate::model::time::Date;
 
 /// The privacy setting of goals that are open to the workspace, or to everyone who sees their team.
 pub const PUBLIC: &str = "public_to_workspace";
-/// The states of a goal: first the states of an open goal, then those of a closed one.
+/// Values of `status`: first those of an open goal, then those of a closed one.
 pub const STATUSES: &[&str] = &[
     "green", "yellow", "red", "achieved", "partial", "missed", "dropped",
 ];
 
-/// Its display name.
+/// Display name of the goal.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
@@ -38,11 +38,11 @@ pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
     .mentions(MentionRule::Links("html_notes"))
     .writable()
     .doc("The description as plain text.");
-/// The day it is due.
+/// Day on which the goal is due.
 pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
     .writable()
     .doc("The day the goal is due, or null.");
-/// The day it starts.
+/// Day on which the goal starts.
 pub const START_ON: TypedField<Date> = TypedField::date("start_on")
     .writable()
     .doc("The day the goal starts, or null; needs due_on.");
@@ -54,13 +54,13 @@ pub const IS_WORKSPACE_LEVEL: TypedField<bool> = {
     f.def.source = FieldSource::Computed(is_workspace_level);
     f
 };
-/// True if the viewer likes it.
+/// True if the viewer likes the goal.
 pub const LIKED: TypedField<bool> =
     likes::liked(rel::STORY_LIKES).doc("True if the viewer likes the goal.");
-/// Users who like it.
+/// Users who like the goal.
 pub const LIKES: TypedField<LinkMany> =
     likes::list("likes", rel::STORY_LIKES).doc("The likes of the goal, each with its user.");
-/// Number of users who like it.
+/// Number of users who like the goal.
 pub const NUM_LIKES: TypedField<Opaque> =
     likes::count("num_likes", rel::STORY_LIKES).doc("Number of users who like the goal.");
 /// Team to which it belongs.
@@ -68,18 +68,18 @@ pub const TEAM: TypedField<LinkOne> = TypedField::inline("team", &[Type::Team])
     .writable()
     .listed_by(rel::GOAL_OF_TEAM)
     .doc("The team of the goal, or null for a goal of the workspace.");
-/// The workspace it belongs to.
+/// Workspace of the goal.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the goal belongs to.");
-/// Users who follow it.
+/// Users who follow the goal.
 pub const FOLLOWERS: TypedField<LinkMany> =
     project::FOLLOWERS.doc("The members who are notified of news.");
 /// Time period of the goal.
 pub const TIME_PERIOD: TypedField<LinkOne> = TypedField::inline("time_period", &[Type::TimePeriod])
     .writable()
     .doc("The period of the goal, or null.");
-/// Metric of its progress.
+/// Metric by which the progress is measured.
 pub const METRIC: TypedField<Opaque> = TypedField::other(
     KEY,
     ValueType::Group(METRIC_PARTS),

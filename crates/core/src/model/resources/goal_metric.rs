@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 /// Key under which a goal keeps its metric.
 pub const KEY: &str = "metric";
-/// Units of metrics.
+/// Values of `unit`.
 pub const UNITS: &[&str] = &["none", "currency", "percentage"];
 /// Maximum number of decimals of a metric.
 pub const PRECISION_MAX: i64 = 6;
 
-/// Source of the progress of a metric.
+/// Source from which the value of a metric comes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgressSource {
@@ -82,7 +82,7 @@ pub struct GoalMetric {
     pub target_number_value: Decimal,
     /// Value that was set last.
     pub current_number_value: Decimal,
-    /// Source of the value.
+    /// Source of the current value.
     pub progress_source: ProgressSource,
     /// True if each supporter has its own weight.
     pub is_custom_weight: bool,
@@ -180,7 +180,7 @@ const fn computed(
         .def
 }
 
-/// Fields of a metric.
+/// Fields of a goal's metric.
 pub const METRIC_PARTS: &[FieldDef] = &[
     TypedField::text("gid", 16)
         .doc("Globally unique identifier of the metric, a string of digits.")

@@ -14,7 +14,7 @@ pub const SUBTYPE: TypedField<str> =
     TypedField::word("resource_subtype", SUBTYPES, "\"supporting_work\"")
         .compact()
         .doc("The kind of relationship: subgoal if a goal supports the goal, or supporting_work.");
-/// The supporter.
+/// Goal, project, task or portfolio that supports the goal.
 pub const SUPPORTING_RESOURCE: TypedField<LinkOne> =
     TypedField::inline("supporting_resource", SUPPORTER_TYPES)
         .compact()

@@ -15,7 +15,7 @@ pub const SUBTYPES: &[&str] = &[
     "export_request",
     "duplicate_portfolio",
 ];
-/// Statuses of a job.
+/// Values of `status`.
 pub const STATUSES: &[&str] = &["not_started", "in_progress", "succeeded", "failed"];
 
 /// Kind of its work.

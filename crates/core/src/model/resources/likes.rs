@@ -24,7 +24,7 @@ const LIKE_USER: TypedField<Opaque> = TypedField::other(
 )
 .compact()
 .doc("The user who likes the object.");
-/// Fields of a like.
+/// Fields of an item in `likes`.
 const LIKE_PARTS: &[FieldDef] = &[LIKE_GID.def, LIKE_TYPE.def, LIKE_USER.def];
 
 /// Returns the flag of the viewer's own like, which a request body can change.

@@ -54,7 +54,7 @@ pub struct Vacation {
     pub start_on: Date,
     /// Last day.
     pub end_on: Date,
-    /// The entry.
+    /// Gid of the entry.
     pub entry: Gid,
 }
 

@@ -19,7 +19,7 @@ pub const ITEMS_MAX: usize = 1_500;
 /// The levels of access to a portfolio, lowest first.
 pub const LEVELS: &[&str] = &["viewer", "editor", "admin"];
 
-/// Its display name.
+/// Display name of the portfolio.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
@@ -33,11 +33,11 @@ pub const ARCHIVED: TypedField<bool> = TypedField::flag("archived")
 pub const COLOR: TypedField<str> = TypedField::word_or_null("color", TAG_COLORS)
     .writable()
     .doc("The display colour.");
-/// The day it starts.
+/// Day on which the portfolio starts.
 pub const START_ON: TypedField<Date> = TypedField::date("start_on")
     .writable()
     .doc("The day the portfolio starts.");
-/// The day it is due.
+/// Day on which the portfolio is due.
 pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
     .writable()
     .doc("The day the portfolio is due.");
@@ -46,10 +46,10 @@ pub const DEFAULT_ACCESS: TypedField<str> =
     TypedField::word("default_access_level", LEVELS, "\"viewer\"")
         .writable()
         .doc("The access level of newly added members.");
-/// Time of its creation.
+/// Time at which the portfolio was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("When the portfolio was created.");
-/// User who created it.
+/// User who created the portfolio.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("Who created it.");
 /// Settings of the custom fields that its items have.
@@ -68,7 +68,7 @@ pub const MEMBERS: TypedField<LinkMany> =
 pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
     .current()
     .doc("The user responsible for it.");
-/// The workspace it belongs to.
+/// Workspace of the portfolio.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace it belongs to.");

@@ -53,7 +53,7 @@ const TEAM_CHANGE: Deprecation = Deprecation {
     values: &[],
 };
 
-/// Its display name.
+/// Display name of the project.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
@@ -70,7 +70,7 @@ pub const COLOR: TypedField<str> = TypedField::word_or_null("color", PROJECT_COL
 pub const ICON: TypedField<str> = TypedField::word_or_null("icon", ICONS)
     .writable()
     .doc("The display icon, or null.");
-/// Time of its creation.
+/// Time at which the project was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// The newest status update in its old form.
@@ -101,7 +101,7 @@ pub const DUE_DATE: TypedField<Date> = TypedField::date("due_date")
     .stored_as("due_on")
     .writable()
     .doc("Old name of due_on.");
-/// The day it is due.
+/// Day on which the project is due.
 pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
     .writable()
     .doc("The day the project is due, or null.");
@@ -150,7 +150,7 @@ pub const PRIVACY: TypedField<str> = TypedField::word(
     ..TEAM_CHANGE
 })
 .doc("The visibility of the project.");
-/// The day it starts.
+/// Day on which the project starts.
 pub const START_ON: TypedField<Date> = TypedField::date("start_on")
     .writable()
     .doc("The day the project starts, or null; needs due_on.");
@@ -183,7 +183,7 @@ pub const CUSTOM_FIELDS: TypedField<Opaque> =
 /// True if the project is completed.
 pub const COMPLETED: TypedField<bool> =
     TypedField::flag("completed").doc("True if the project is completed.");
-/// Time of its completion.
+/// Time at which the project was completed.
 pub const COMPLETED_AT: TypedField<Time> =
     TypedField::time("completed_at").doc("Time of completion, in UTC, or null.");
 /// User who completed it.
@@ -202,19 +202,19 @@ pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
 pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
     .writable()
     .doc("The user responsible for the project, or null.");
-/// The team it is shared with.
+/// Team that the project is shared with.
 pub const TEAM: TypedField<LinkOne> = TypedField::edge("team", &[Type::Team], rel::TEAM)
     .writable()
     .deprecated(TEAM_CHANGE)
     .doc("The team the project is shared with, or null.");
-/// Its brief.
+/// Brief of the project.
 pub const PROJECT_BRIEF: TypedField<LinkOne> =
     TypedField::inline("project_brief", &[Type::ProjectBrief]).doc("The project brief, or null.");
 /// Project template that it was made from.
 pub const CREATED_FROM_TEMPLATE: TypedField<LinkOne> =
     TypedField::inline("created_from_template", &[Type::ProjectTemplate])
         .doc("The template the project was made from, or null.");
-/// The workspace it belongs to.
+/// Workspace of the project.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the project belongs to.");

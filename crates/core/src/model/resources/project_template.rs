@@ -6,7 +6,7 @@ use crate::model::registry::{
 };
 use workgraph_richtext::RichTextProfile;
 
-/// Its display name.
+/// Display name of the project template.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .doc("The name of the template; new projects get names of their own.");
@@ -23,7 +23,7 @@ pub const PUBLIC: TypedField<bool> =
 /// User who is responsible.
 pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
     .doc("The user responsible for the template, or null.");
-/// The team it is shared with.
+/// Team that the project template is shared with.
 pub const TEAM: TypedField<LinkOne> = TypedField::edge("team", &[Type::Team], rel::TEMPLATE_TEAM)
     .doc("The team the template is shared with.");
 /// Dates to be given for a new project.

@@ -5,7 +5,7 @@ use crate::model::registry::{
 };
 use crate::model::time::Time;
 
-/// Roles on which a role can be based.
+/// Values of `base_role_type`.
 pub const BASES: &[&str] = &["guest", "member", "admin", "super_admin"];
 
 /// Name of the role.
@@ -13,7 +13,7 @@ pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
     .doc("The name of the role.");
-/// Description.
+/// Description of the role.
 pub const DESCRIPTION: TypedField<str> = TypedField::text("description", TEXT_MAX)
     .compact()
     .writable()
@@ -23,10 +23,10 @@ pub const IS_STANDARD: TypedField<bool> = TypedField::flag("is_standard_role")
     .compact()
     .constant()
     .doc("True if the role is one that memberships have; false for roles that were created.");
-/// Time of its creation.
+/// Time at which the role was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("creation_time").doc("Time of its creation; null for standard roles.");
-/// Time of its last change.
+/// Time of the last change of the role.
 pub const MODIFIED_AT: TypedField<Time> =
     TypedField::time("modified_at").doc("Time of its last change; null for standard roles.");
 /// Role on which it is based.

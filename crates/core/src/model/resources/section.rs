@@ -5,12 +5,12 @@ use crate::model::registry::{
 };
 use crate::model::time::Time;
 
-/// Its display name.
+/// Display name of the section.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
     .doc("The name of the section, shown as its heading.");
-/// Time of its creation.
+/// Time at which the section was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// The project it is part of.

@@ -27,7 +27,7 @@ pub struct StatusParent {
 /// Effect of the current status update on its object.
 #[derive(Debug)]
 pub enum StatusEffect {
-    /// No effect.
+    /// No effect on the object.
     Nothing,
     /// The status type `complete` completes the object.
     Completes,
@@ -74,7 +74,7 @@ const WORK_STATUS_TYPES: &[&str] = &[
     COMPLETE,
     "dropped",
 ];
-/// Status types of goals.
+/// Values of `status_type` for goals.
 const GOAL_STATUS_TYPES: &[&str] = &[
     "on_track",
     "at_risk",
@@ -94,7 +94,7 @@ const GOAL_STATUSES: &[(&str, &str)] = &[
     ("missed", "missed"),
     ("dropped", "dropped"),
 ];
-/// All status types.
+/// Values of `status_type`, for all objects.
 const STATUS_TYPES: &[&str] = &[
     "on_track",
     "at_risk",
@@ -154,10 +154,10 @@ pub const STATUS_TYPE: TypedField<str> =
 pub const AUTHOR: TypedField<LinkOne> = TypedField::inline("author", &[Type::User])
     .stored_as("created_by")
     .doc("The author.");
-/// Time of its creation.
+/// Time at which the status update was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time of writing, in UTC.");
-/// Its author.
+/// Author of the status update.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("The author.");
 /// Time of its last change: that of its creation, since it never changes.

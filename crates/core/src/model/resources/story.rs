@@ -70,13 +70,13 @@ pub const IS_EDITABLE: TypedField<Opaque> = TypedField::other(
 /// True if it was edited.
 pub const IS_EDITED: TypedField<bool> =
     TypedField::flag("is_edited").doc("True if the text was edited after it was written.");
-/// True if the viewer likes it.
+/// True if the viewer likes the story.
 pub const LIKED: TypedField<Opaque> =
     likes::shown_flag("liked", rel::STORY_LIKES).doc("True if the viewer likes the story.");
-/// Users who like it.
+/// Users who like the story.
 pub const LIKES: TypedField<LinkMany> =
     likes::list("likes", rel::STORY_LIKES).doc("The likes of the story, each with its user.");
-/// Number of users who like it.
+/// Number of users who like the story.
 pub const NUM_LIKES: TypedField<Opaque> =
     likes::count("num_likes", rel::STORY_LIKES).doc("Number of users who like the story.");
 /// Old name of `liked`.

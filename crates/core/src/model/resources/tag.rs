@@ -5,7 +5,7 @@ use crate::model::registry::{
 };
 use crate::model::time::Time;
 
-/// Its display name.
+/// Display name of the tag.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
@@ -18,10 +18,10 @@ pub const COLOR: TypedField<str> = TypedField::word_or_null("color", TAG_COLORS)
 pub const NOTES: TypedField<str> = TypedField::text("notes", TEXT_MAX)
     .writable()
     .doc("The description as plain text.");
-/// Time of its creation.
+/// Time at which the tag was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time of creation, in UTC.");
-/// Users who follow it.
+/// Users who follow the tag.
 pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
     "followers",
     &[Type::User],
@@ -30,7 +30,7 @@ pub const FOLLOWERS: TypedField<LinkMany> = TypedField::edges(
 )
 .on_create()
 .doc("The users following the tag.");
-/// The workspace it belongs to.
+/// Workspace of the tag.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the tag belongs to.");

@@ -7,15 +7,15 @@ use crate::model::registry::{
 use crate::model::time::{Date, Time};
 use workgraph_richtext::RichTextProfile;
 
-/// The kinds of task.
+/// Values of `resource_subtype`.
 pub const SUBTYPES: &[&str] = &["default_task", "milestone", "approval", "custom"];
-/// The states of an approval; all but `pending` mean completed.
+/// Values of `approval_status`; all but `pending` complete the task.
 pub const APPROVALS: &[&str] = &["pending", "approved", "rejected", "changes_requested"];
 
 /// Maximum number of projects that a task may be in.
 pub const PROJECTS_MAX: usize = 20;
 
-/// Its display name.
+/// Display name of the task.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()
@@ -26,12 +26,12 @@ pub const SUBTYPE: TypedField<str> =
         .compact()
         .writable()
         .doc("The kind of task: a plain task, a milestone, an approval, or one of a custom type.");
-/// User who created it.
+/// User who created the task.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
     .opt_in()
     .reference_only()
     .doc("The user who created the task.");
-/// The state of an approval.
+/// Outcome of the approval.
 pub const APPROVAL_STATUS: TypedField<str> = TypedField::word_or_null("approval_status", APPROVALS)
     .if_set()
     .writable()
@@ -52,14 +52,14 @@ pub const ASSIGNED_BY: TypedField<LinkOne> = TypedField::inline("assigned_by", &
 pub const COMPLETED: TypedField<bool> = TypedField::flag("completed")
     .writable()
     .doc("True if the task is completed.");
-/// Time of its completion.
+/// Time at which the task was completed.
 pub const COMPLETED_AT: TypedField<Time> =
     TypedField::time("completed_at").doc("Time of completion, in UTC, or null.");
 /// User who completed it.
 pub const COMPLETED_BY: TypedField<LinkOne> = TypedField::inline("completed_by", &[Type::User])
     .opt_in()
     .doc("The user who completed the task, or null.");
-/// Time of its creation.
+/// Time at which the task was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time of creation, in UTC.");
 /// Tasks that it waits for.
@@ -78,7 +78,7 @@ pub const DEPENDENTS: TypedField<LinkMany> =
 pub const DUE_AT: TypedField<Time> = TypedField::time("due_at")
     .writable()
     .doc("Time the task is due, in UTC, or null; written instead of due_on.");
-/// The day it is due.
+/// Day on which the task is due.
 pub const DUE_ON: TypedField<Date> = TypedField::date("due_on")
     .writable()
     .doc("The day the task is due, or null.");
@@ -96,19 +96,19 @@ pub const HTML_NOTES: TypedField<str> = TypedField::html("html_notes")
 pub const IS_SEPARATOR: TypedField<bool> = TypedField::flag("is_rendered_as_separator")
     .opt_in()
     .doc("True if the task is shown as a divider among subtasks.");
-/// True if the viewer likes it.
+/// True if the viewer likes the task.
 pub const LIKED: TypedField<bool> =
     likes::liked(rel::LIKES).doc("True if the viewer likes the task.");
 /// Old name of `liked`.
 pub const HEARTED: TypedField<Opaque> =
     likes::shown_flag("hearted", rel::LIKES).doc("Old name of liked.");
-/// Users who like it.
+/// Users who like the task.
 pub const LIKES: TypedField<LinkMany> =
     likes::list("likes", rel::LIKES).doc("The likes of the task, each with its user.");
 /// Old name of `likes`.
 pub const HEARTS: TypedField<LinkMany> =
     likes::list("hearts", rel::LIKES).doc("Old name of likes.");
-/// Number of users who like it.
+/// Number of users who like the task.
 pub const NUM_LIKES: TypedField<Opaque> =
     likes::count("num_likes", rel::LIKES).doc("Number of users who like the task.");
 /// Old name of `num_likes`.
@@ -123,7 +123,7 @@ pub const NUM_SUBTASKS: TypedField<Opaque> = TypedField::other(
 .opt_in()
 .cost(2)
 .doc("Number of direct subtasks; those of subtasks do not count.");
-/// Time of its last change.
+/// Time of the last change of the task.
 pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
     .doc("Time of the last change, in UTC; moving the task between containers does not count.");
 /// Description as plain text.
@@ -166,12 +166,12 @@ pub const CUSTOM_FIELDS: TypedField<Opaque> = TypedField::other(
 .record(Inclusion::Full)
 .writable()
 .doc("The custom fields of the task with their values; written as a map from gids to values.");
-/// Custom type.
+/// Custom type of the task.
 pub const CUSTOM_TYPE: TypedField<LinkOne> = TypedField::inline("custom_type", &[Type::CustomType])
     .opt_in()
     .writable()
     .doc("The custom type of a task with the subtype custom, else null.");
-/// Status of the custom type.
+/// Status that the task has within its custom type.
 pub const CUSTOM_TYPE_STATUS: TypedField<LinkOne> =
     TypedField::inline("custom_type_status_option", &[Type::CustomTypeStatusOption])
         .opt_in()
@@ -180,7 +180,7 @@ pub const CUSTOM_TYPE_STATUS: TypedField<LinkOne> =
         .doc(
             "The status of the custom type; `completed` follows from it, and it from `completed`.",
         );
-/// Users who follow it.
+/// Users who follow the task.
 pub const FOLLOWERS: TypedField<LinkMany> =
     TypedField::edges("followers", &[Type::User], rel::FOLLOWERS, Direction::Out)
         .on_create()
@@ -189,7 +189,7 @@ pub const FOLLOWERS: TypedField<LinkMany> =
 pub const PARENT: TypedField<LinkOne> = TypedField::edge("parent", &[Type::Task], rel::PARENT)
     .on_create()
     .doc("The parent task, or null.");
-/// Its direct subtasks.
+/// Direct subtasks of the task.
 pub const SUBTASKS: TypedField<LinkMany> =
     TypedField::edges("subtasks", &[Type::Task], rel::PARENT, Direction::In)
         .opt_in()
@@ -202,12 +202,12 @@ pub const PROJECTS: TypedField<LinkMany> = {
     f.def.source = FieldSource::Aux(rel::SECTION, Direction::Out);
     f
 };
-/// Its tags.
+/// Tags of the task.
 pub const TAGS: TypedField<LinkMany> =
     TypedField::edges("tags", &[Type::Tag], rel::TAGS, Direction::Out)
         .on_create()
         .doc("The tags of the task.");
-/// The workspace it belongs to.
+/// Workspace of the task.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .on_create()
     .doc("The workspace the task belongs to.");

@@ -3,7 +3,7 @@ use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{LinkOne, MentionRule, NAME_MAX, Opaque, Resource, Type, TypedField};
 use crate::model::time::Time;
 
-/// Its display name.
+/// Display name of the task template.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .doc("The name of the template, and of tasks made without one of their own.");
@@ -14,10 +14,10 @@ pub const PROJECT: TypedField<LinkOne> = TypedField::inline("project", &[Type::P
 pub const TEMPLATE: TypedField<Opaque> = TypedField::json("template")
     .mentions(MentionRule::Recipe("template"))
     .doc("The task that the template makes, with its subtasks.");
-/// User who created it.
+/// User who created the task template.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("The user who created the template.");
-/// Time of its creation.
+/// Time at which the task template was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time of creation, in UTC.");
 

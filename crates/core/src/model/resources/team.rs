@@ -8,7 +8,7 @@ use crate::model::registry::{
 const WHO: &[&str] = &["all_team_members", "only_team_admins"];
 const ALL_MEMBERS: &str = "\"all_team_members\"";
 
-/// Its display name.
+/// Display name of the team.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()

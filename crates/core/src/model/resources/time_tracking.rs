@@ -102,7 +102,7 @@ pub const CATEGORIES: TypedField<LinkMany> = TypedField::edges(
 pub const TASK: TypedField<LinkOne> = TypedField::inline("task", &[Type::Task])
     .listed_by(rel::TIME_ON_TASK)
     .doc("The task the time was spent on.");
-/// Time of its creation.
+/// Time at which the entry was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("When the entry was created.");
 /// State of the approval of the week in which the time was spent.

@@ -4,7 +4,7 @@ use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{LinkOne, Resource, Type, TypedField, rel};
 use crate::model::time::{Date, Time};
 
-/// Time of its creation.
+/// Time at which the timesheet approval was created.
 pub const CREATED_AT: TypedField<Time> = TypedField::time("created_at")
     .compact()
     .doc("Time of its creation.");

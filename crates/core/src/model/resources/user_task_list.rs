@@ -2,7 +2,7 @@
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{LinkOne, NAME_MAX, Resource, Type, TypedField};
 
-/// Its display name.
+/// Display name of the task list.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .doc("The name of the list, with that of the workspace.");
@@ -10,7 +10,7 @@ pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
 pub const OWNER: TypedField<LinkOne> = TypedField::inline("owner", &[Type::User])
     .compact()
     .doc("The user whose list it is.");
-/// The workspace it belongs to.
+/// Workspace of the task list.
 pub const WORKSPACE: TypedField<LinkOne> = TypedField::workspace("workspace")
     .compact()
     .doc("The workspace the list belongs to.");

@@ -33,7 +33,7 @@ pub const TARGET: TypedField<str> = TypedField::text("target", NAME_MAX)
     .compact()
     .on_create()
     .doc("The address events are sent to.");
-/// Time of its creation.
+/// Time at which the webhook was created.
 pub const CREATED_AT: TypedField<Time> =
     TypedField::time("created_at").doc("Time the webhook was established, in UTC.");
 /// Time of the last failed delivery.

@@ -2,7 +2,7 @@
 use super::{GID, RESOURCE_TYPE};
 use crate::model::registry::{NAME_MAX, Opaque, Resource, Type, TypedField};
 
-/// Its display name.
+/// Display name of the workspace.
 pub const NAME: TypedField<str> = TypedField::text("name", NAME_MAX)
     .compact()
     .writable()

@@ -314,7 +314,7 @@ fn flawed_projectors_break_the_laws() {
     }
 }
 
-/// Checks tasks that all wait for each other, so that every step of a path multiplies.
+/// Checks tasks that all depend on each other, so that each step of a path multiplies the records.
 #[test]
 fn a_path_through_a_thicket_ends_at_its_budget() {
     let tasks: Vec<Gid> = (1..=30).filter_map(Gid::new).collect();

@@ -20,7 +20,7 @@ fn position(edge: &Edge) -> (i64, i64) {
 type Row = (Edge, Option<Arc<Node>>);
 
 impl Overlay<'_> {
-    /// Visits the rows whose other node is live, with the node at this depth or deeper.
+    /// Visits the rows whose node at the other end is live, and reads these nodes to this depth or deeper.
     fn give(
         &mut self,
         rows: Vec<Row>,
