@@ -290,7 +290,7 @@ impl Portal {
         Ok(asked.admit(&places).err())
     }
 
-    /// Returns the consent page.
+    /// Returns the page on which the user decides.
     fn consent_page(
         &self,
         visit: &AuthenticatedSession,

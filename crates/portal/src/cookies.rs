@@ -1,4 +1,4 @@
-//! The cookies of a browser.
+//! The cookies that this server sets in a browser, and reads.
 use std::time::Duration;
 
 use workgraph_api::ApiResponse;
@@ -16,7 +16,7 @@ const SECRET_COOKIE_MAX: usize = 3_000;
 /// Time for which a browser is recognized after a sign-in.
 pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
 
-/// Kind of a cookie.
+/// Kind of a cookie, by what it holds.
 #[derive(Clone, Copy)]
 pub(crate) enum CookieKind {
     /// The secret of a session.

@@ -77,7 +77,7 @@ pub(crate) fn retry_after(reply: ApiResponse, wait: u64) -> ApiResponse {
 }
 
 impl Portal {
-    /// Checks a password.
+    /// Checks a password, and signs the user in if it is correct.
     pub(crate) async fn try_password(
         &self,
         request: &PortalRequest,

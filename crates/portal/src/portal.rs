@@ -27,7 +27,7 @@ use crate::ports::{
 use crate::route::{self, Endpoint, Route};
 use crate::throttle::{SharedRef, Throttle};
 
-/// Settings of the operator.
+/// Settings that the operator makes for the portal.
 #[derive(Clone, Debug)]
 pub struct PortalSettings {
     /// Address of the API without a trailing slash; it is exactly the issuer.
@@ -74,7 +74,7 @@ impl PortalSettings {
     }
 }
 
-/// Dependencies of a [`Portal`].
+/// Dependencies that a [`Portal`] is built with.
 pub struct PortalDependencies {
     /// API, which generates new numbers; the user info endpoint uses its tokens and limits.
     pub api: Arc<Api>,
@@ -114,7 +114,7 @@ pub struct Portal {
     discovery_document: OnceLock<String>,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    /// Path of the issuer.
+    /// Path in the address of the issuer.
     issuer: String,
 }
 

@@ -28,7 +28,7 @@ pub struct PortalRequest {
     pub fetch_site: Option<String>,
     /// Value of `Sec-Fetch-Dest`.
     pub fetch_dest: Option<String>,
-    /// Address of the client.
+    /// IP address of the client.
     pub address: IpAddr,
     /// Name with which the browser or app identifies itself (`User-Agent`).
     pub user_agent: Option<String>,
@@ -36,7 +36,7 @@ pub struct PortalRequest {
     pub base_url: Option<String>,
     /// Id of the request in the server log, if any.
     pub request_id: Option<String>,
-    /// Bytes of the body.
+    /// Body of the request as bytes.
     pub body: Bytes,
 }
 

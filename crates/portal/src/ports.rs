@@ -1,4 +1,4 @@
-//! The ports from the portal to the rest of the service.
+//! Ports through which the portal uses the rest of the service.
 use std::fmt;
 use std::sync::Arc;
 use std::time::SystemTime;

@@ -3,7 +3,7 @@ use workgraph_core::model::permalink::RECORD_PAGES;
 
 use crate::pages::paths;
 
-/// Endpoint of a row.
+/// Endpoint that answers the requests of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Endpoint {
     Authorize,
@@ -41,7 +41,7 @@ enum PathPattern {
     Before(&'static str),
 }
 
-/// Row of the table.
+/// Row of the route table.
 #[derive(Debug)]
 struct RouteDefinition {
     method: &'static str,
@@ -249,7 +249,7 @@ impl Route {
     }
 }
 
-/// Route of a request.
+/// Route that a request takes, and the properties of its endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Route {
     pub(crate) endpoint: Endpoint,

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Maximum number of characters of a value that a difference shows.
 const SHOWN_MAX: usize = 120;
 
-/// Kind of a difference.
+/// Kind of a difference between two replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum DifferenceKind {
     Type,
     /// The list has a different number of members.
     ListLength,
-    /// The value differs.
+    /// The values have the same type, but differ.
     Value,
     /// The identifier belongs to a different object than before.
     Identifier,

@@ -11,11 +11,11 @@ pub(crate) enum FieldKind {
     Link,
     /// Text that is different on each server and that no later request contains, such as a phrase or a secret.
     Incidental,
-    /// Time.
+    /// Time of day with a date.
     Time,
-    /// Day.
+    /// Day without a time.
     Day,
-    /// Rich text.
+    /// Rich text, in which only links are compared as identifiers.
     RichText,
     /// Text that a person wrote; nothing in it counts as an identifier.
     FreeText,

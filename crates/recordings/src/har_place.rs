@@ -70,7 +70,7 @@ impl<'a> HarPlace<'a> {
         Ok(value.map(|value| self.named(name, value)))
     }
 
-    /// Returns a required field.
+    /// Returns a field, or an error if it is missing.
     pub(crate) fn field(&self, name: &str) -> Result<Self, RecordingError> {
         let found = self.optional(name)?;
         found.ok_or_else(|| self.named(name, &Value::Null).error("is missing"))

@@ -66,9 +66,9 @@ pub struct RecordedExchange {
     pub started_at: String,
     /// Address of the API, up to and including its base path: `http://127.0.0.1:8080/w/7/api/1.0`.
     pub base: String,
-    /// The request.
+    /// Request that a client sent.
     pub request: RecordedRequest,
-    /// The reply to it.
+    /// Reply that the server gave.
     pub reply: RecordedReply,
 }
 

@@ -34,7 +34,7 @@ pub(crate) struct ReplyDifference {
 /// Text in place of a missing value.
 const NOTHING: &str = "nothing";
 
-/// Comparison of one reply.
+/// Comparison of one reply with the recorded one.
 pub(crate) struct ReplyComparison<'a> {
     mapping: &'a IdentifierMapping,
     written: &'a WrittenTimes,

@@ -27,7 +27,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a difference.
+    /// Counts a difference, and keeps it if there is room.
     pub(crate) fn add(&mut self, difference: Difference) {
         self.total += 1;
         if self.differences.len() < DIFFERENCES_MAX {

@@ -231,9 +231,9 @@ fn expand(
 
 /// Content of a tag that was just written.
 enum TagContent {
-    /// The content that was given.
+    /// The content from the client.
     Own,
-    /// The content that was given, or this text if that is empty.
+    /// The content from the client, or this text if that is empty.
     OwnOr(String),
     /// A text that is already written.
     Replaced,

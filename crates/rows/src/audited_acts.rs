@@ -8,9 +8,9 @@ use workgraph_core::model::gid::Gid;
 pub enum ActEntry {
     /// Act of or on a user: one entry for each workspace that the user belongs to, or that a service account has tokens for.
     OfUser {
-        /// The user.
+        /// The user who acted.
         user: Gid,
-        /// The kind of the act.
+        /// The kind of the event.
         kind: AuditEventKind,
         /// The values before and after.
         details: (Option<String>, Option<String>),

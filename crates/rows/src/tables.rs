@@ -5,7 +5,7 @@
 pub enum ColumnKind {
     /// Numbers; true is 1, times are milliseconds since 1970.
     Integer,
-    /// Texts.
+    /// Text, in UTF-8.
     Text,
     /// Bytes.
     Blob,
@@ -42,7 +42,7 @@ pub struct Table {
     pub name: &'static str,
     /// Number of key columns, which come first.
     pub key: usize,
-    /// Columns.
+    /// Columns in order, the key first.
     pub columns: &'static [Column],
 }
 

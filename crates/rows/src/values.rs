@@ -1,4 +1,4 @@
-//! Values of columns, and rows.
+//! Values of columns, and the rows that they form.
 use crate::tables::ColumnKind;
 
 /// Value of a column.
@@ -6,9 +6,9 @@ use crate::tables::ColumnKind;
 pub enum Value {
     /// No value.
     Null,
-    /// Number.
+    /// Whole number.
     Integer(i64),
-    /// Text.
+    /// Text in UTF-8.
     Text(String),
     /// Bytes.
     Blob(Vec<u8>),

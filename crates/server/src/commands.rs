@@ -21,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// Result of a command.
+/// Output of a command, and whether it found a problem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommandOutcome {
     /// Lines for standard output.

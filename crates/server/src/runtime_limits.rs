@@ -39,9 +39,9 @@ struct StoredLimitChanges {
 pub(crate) enum LimitScope {
     /// The settings, for all tokens.
     All,
-    /// The values of an app.
+    /// The values of one app.
     App(u64),
-    /// The values of a token.
+    /// The values of one token.
     Token(u64),
 }
 

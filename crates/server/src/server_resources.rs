@@ -281,7 +281,7 @@ impl ServerResources {
         )))
     }
 
-    /// Returns the admin service.
+    /// Returns the service that carries out the commands of `workgraph admin`.
     pub(crate) fn service(
         &self,
         config: &Config,

@@ -1,4 +1,4 @@
-//! Requests to a stand-in.
+//! Client for the control routes of a stand-in.
 use serde_json::Value;
 use std::time::Duration;
 use tokio::task::spawn_blocking;
@@ -12,7 +12,7 @@ const REPLY_MAX: u64 = 64 << 20;
 /// Timeout of a request. The stand-in itself answers earlier, even if a receiver hangs.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Error of a request to a stand-in.
+/// Reason why a request to a stand-in failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StandInError {
@@ -27,19 +27,19 @@ pub enum StandInError {
     Unreachable {
         /// Address of the request.
         url: String,
-        /// Cause.
+        /// Reason given by the system.
         reason: String,
     },
     /// The stand-in refused the request.
     #[error("{method} {url}: {status}: {message}")]
     Refused {
-        /// Method of the request.
+        /// Method of the request that was refused.
         method: String,
         /// Address of the request.
         url: String,
         /// Status of the reply.
         status: u16,
-        /// Message of the reply.
+        /// Message of the reply, for people.
         message: String,
     },
     /// The stand-in could not start.
@@ -50,7 +50,7 @@ pub enum StandInError {
     NotHeld(String),
 }
 
-/// Client of one stand-in.
+/// Client of one stand-in, with its address.
 #[derive(Clone, Debug)]
 pub(crate) struct ControlClient {
     agent: Agent,

@@ -28,7 +28,7 @@ impl Inbox<'_> {
         Ok(())
     }
 
-    /// Returns the deliveries, oldest first.
+    /// Returns all deliveries, oldest first.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.
@@ -38,7 +38,7 @@ impl Inbox<'_> {
         Ok(member(shown, "deliveries"))
     }
 
-    /// Returns the events of the deliveries that it accepted.
+    /// Returns the events of all accepted deliveries.
     ///
     /// # Errors
     /// Fails if the stand-in does not answer.

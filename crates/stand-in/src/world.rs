@@ -7,7 +7,7 @@ use crate::world_controls::{WorldFaults, WorldLimits};
 use serde_json::{Map, Value, json};
 use ureq::http::Method;
 
-/// World of a stand-in.
+/// World of a stand-in. If a thread panics while it holds a world, the address of the world's page is printed.
 ///
 /// If a thread panics while it holds a world, the address of the world's page is printed.
 #[derive(Debug)]
@@ -111,13 +111,13 @@ impl World {
             .await
     }
 
-    /// Returns the clock.
+    /// Returns the controls of the clock.
     #[must_use]
     pub const fn clock(&self) -> WorldClock<'_> {
         WorldClock(&self.address)
     }
 
-    /// Returns the limits.
+    /// Returns the controls of the limits.
     #[must_use]
     pub const fn limits(&self) -> WorldLimits<'_> {
         WorldLimits(&self.address)

@@ -1,4 +1,4 @@
-//! The clock of a world.
+//! Controls of the clock of a world.
 use crate::control_client::StandInError;
 use crate::world_address::{WorldAddress, text};
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ fn unreadable(row: &Row, at: usize) -> DatabaseError {
     DatabaseError::unreadable(row.columns().get(at).map_or("", |column| column.name()))
 }
 
-/// Returns the gid in a column.
+/// Reads a gid from a column.
 pub(crate) fn gid(row: &Row, at: usize) -> Result<Gid, DatabaseError> {
     Gid::from_i64(row.try_get(at)?).ok_or_else(|| unreadable(row, at))
 }
@@ -51,7 +51,7 @@ pub(crate) fn number(row: &Row, at: usize) -> Result<u64, DatabaseError> {
     u64::try_from(row.try_get::<_, i64>(at)?).map_err(|_| unreadable(row, at))
 }
 
-/// Returns the code in a column, such as that of a type.
+/// Reads a code from a column, such as that of a type.
 pub(crate) fn code(row: &Row, at: usize) -> Result<u8, DatabaseError> {
     u8::try_from(row.try_get::<_, i16>(at)?).map_err(|_| unreadable(row, at))
 }

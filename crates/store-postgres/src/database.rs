@@ -203,7 +203,7 @@ impl Database {
         self.run(checked).await
     }
 
-    /// Returns the options.
+    /// Returns the options that the database was opened with.
     pub(crate) fn options(&self) -> &DatabaseOptions {
         &self.shared.options
     }

@@ -59,7 +59,7 @@ impl PostgresStore {
         })
     }
 
-    /// Returns the figures of the store.
+    /// Returns the counts of reads, writes and trips since the store was opened.
     #[must_use]
     pub fn stats(&self) -> StoreStats {
         self.database.stats()
@@ -86,7 +86,7 @@ impl PostgresStore {
         cache.clear(seq);
     }
 
-    /// Returns the database of the store.
+    /// Returns the database that holds the tables.
     #[must_use]
     pub fn database(&self) -> &Database {
         &self.database

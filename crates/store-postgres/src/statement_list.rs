@@ -13,7 +13,7 @@ pub(crate) struct StatementList {
 }
 
 impl StatementList {
-    /// Adds a statement.
+    /// Adds a statement at the end.
     pub(crate) fn add(&mut self, sql: &'static str, params: OwnedParams) {
         self.statements.push((sql, params));
     }

@@ -1,4 +1,4 @@
-//! Figures of a store.
+//! Counts of a store's reads, writes and trips, for its operators.
 
 /// Figures of a store for its operators, since it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

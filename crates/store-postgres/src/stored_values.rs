@@ -53,7 +53,7 @@ pub(crate) fn bytes32(row: &Row, at: usize) -> Stored<[u8; 32]> {
     <[u8; 32]>::try_from(bytes).map_err(|_| not_a(at, "digest"))
 }
 
-/// Returns the digest in a column.
+/// Reads a digest from a column.
 pub(crate) fn digest(row: &Row, at: usize) -> Stored<SecretDigest> {
     bytes32(row, at).map(SecretDigest)
 }
@@ -94,7 +94,7 @@ pub(crate) fn text_to_store(text: &str) -> Cow<'_, str> {
     Cow::Owned(stored)
 }
 
-/// Returns the text of a stored form.
+/// Converts a stored text back to the original.
 pub(crate) fn stored_text(stored: &str) -> String {
     if !stored.contains(ESCAPE) {
         return stored.to_owned();

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio_postgres::Row;
 
-/// Rows of a statement.
+/// Rows that a statement returned.
 pub(crate) type Rows = Arc<[Row]>;
 
 /// Statement with its parameters.

@@ -2,7 +2,7 @@
 use parking_lot::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Clock that stands still until a test moves it.
+/// Clock that shows the same time until a test moves it.
 #[derive(Debug)]
 pub struct ManualClock(Mutex<SystemTime>);
 

@@ -22,7 +22,7 @@ pub struct AppConnection {
     pub scopes: ScopeSet,
     /// Number that distinguishes connections: new records get this number and the two after it.
     pub number: u64,
-    /// Time at which everything is made.
+    /// Time at which all objects are made.
     pub at: SystemTime,
 }
 

@@ -68,7 +68,7 @@ impl Fixture {
         std::mem::replace(&mut self.changes, next)
     }
 
-    /// Returns the next gid.
+    /// Returns the next free gid.
     pub fn gid(&mut self) -> Gid {
         self.with(|work| work.next_gid())
     }
@@ -384,7 +384,7 @@ impl Fixture {
         });
     }
 
-    /// Adds any edge.
+    /// Adds an edge of any relation.
     pub fn link(
         &mut self,
         src: Gid,

@@ -143,7 +143,7 @@ impl TestDatabase {
         self.cluster.url(&self.name)
     }
 
-    /// Returns the name of the database.
+    /// Returns the name of the test's database.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Maximum length of a target, in bytes.
 pub const TARGET_MAX: usize = 1024;
 
-/// Host of a target.
+/// Host of a target: a name or an IP address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Host {
     /// An IP address.

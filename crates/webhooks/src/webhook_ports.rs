@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::time::{Duration, SystemTime};
 use thiserror::Error;
 
-/// One request to a target.
+/// Request that a client sends to a target.
 #[derive(Clone, Debug)]
 pub struct DeliveryRequest {
     /// The URL that is called.
@@ -33,7 +33,7 @@ pub struct TargetReply {
     pub content: String,
 }
 
-/// The reason why there is no reply.
+/// Reason why a target gave no reply.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum DeliveryError {
     /// The name resolves to an address that may not be called; no connection was made.
@@ -54,7 +54,7 @@ pub trait WebhookClient: Send + Sync {
     async fn post(&self, attempt: DeliveryRequest) -> Result<TargetReply, DeliveryError>;
 }
 
-/// Line of the delivery log.
+/// Line of the delivery log: one attempt and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DeliveryLogEntry {
     /// The number of the line; a store assigns it.
@@ -110,7 +110,7 @@ pub struct WebhookListQuery {
     pub limit: usize,
 }
 
-/// Outcome of an insertion.
+/// Outcome of inserting a webhook.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum InsertOutcome {
     /// The webhook was inserted; it receives the events of later commits.

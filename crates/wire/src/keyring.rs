@@ -42,7 +42,7 @@ fn digest(key: &[u8; 32]) -> u64 {
     u64::from_be_bytes(first.unwrap_or_default())
 }
 
-/// 256-bit keys with 16-bit ids. Keys come from the caller and must be random and kept secret.
+/// Keys of 256 bits, each with an id of 16 bits. They come from the caller, and must be random and secret.
 #[derive(Clone)]
 pub struct KeyRing {
     current: u16,

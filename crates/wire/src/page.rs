@@ -97,7 +97,7 @@ pub struct NextLink {
 /// Page of a list: `{"data":[...],"next_page":{"offset":...,"path":...}}`; on the last page, `next_page` is `null`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// The rows.
+    /// Rows of the page.
     pub data: Vec<T>,
     /// The link to the next page; `None` on the last.
     pub next: Option<NextLink>,
@@ -105,7 +105,7 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// Makes the last page.
+    /// Makes a page without a next page.
     #[must_use]
     pub const fn last(data: Vec<T>) -> Self {
         Self {

@@ -269,7 +269,7 @@ fn head(version: u8, key_id: u16) -> [u8; 3] {
     [version, high, low]
 }
 
-/// Returns the nonce of a plaintext.
+/// Returns the nonce of a token: the start of an HMAC of its plaintext.
 fn nonce(key: &[u8; 32], version: u8, text: &[u8]) -> [u8; NONCE_LEN] {
     let key = hmac::Key::new(hmac::HMAC_SHA256, key);
     let mut hash = hmac::Context::with_key(&key);

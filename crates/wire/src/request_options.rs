@@ -7,7 +7,7 @@ use crate::json_error::JsonError;
 /// Maximum page size of a request; the minimum is 1.
 pub const LIMIT_MAX: u16 = 100;
 
-/// Options of one request. Field paths are kept as sent; the response planner parses them.
+/// Output and paging options of one request. Field paths are kept as sent; the response planner parses them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestOptions {
     /// Field paths to return, such as `assignee.email`; `None` if not given.

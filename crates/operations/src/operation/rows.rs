@@ -131,7 +131,7 @@ pub const fn typeahead<T: OperationInput>(
     with_inputs::<T>(row(id, Method::Get, path, ResponseKind::Names, run))
 }
 
-/// Creates a node.
+/// Makes the row of an operation that creates a node.
 #[must_use]
 pub const fn create<T: OperationInput>(
     id: &'static str,
@@ -143,7 +143,7 @@ pub const fn create<T: OperationInput>(
     with_inputs::<T>(row(id, Method::Post, path, ResponseKind::Created(ty), run))
 }
 
-/// Updates a node.
+/// Makes the row of an operation that updates a node.
 #[must_use]
 pub const fn update<T: OperationInput>(
     id: &'static str,

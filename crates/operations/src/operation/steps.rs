@@ -6,7 +6,7 @@ use workgraph_core::storage::{ReadQuery, ReadView};
 
 /// Function that returns the read query of an operation.
 pub type NeedsFn<T> = fn(&RequestContext<'_>, &T) -> Result<ReadQuery, DomainError>;
-/// Function that decides from the read view.
+/// Function that makes a decision from a read view.
 pub type DecideFn<T, D> = fn(&RequestContext<'_>, &ReadView, &T) -> Result<D, DomainError>;
 /// Function that describes a read of several nodes.
 pub type DescribeFn<T, R> = fn(&RequestContext<'_>, &T) -> Result<R, DomainError>;

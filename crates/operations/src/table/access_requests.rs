@@ -186,7 +186,7 @@ fn create_request(
     Ok(Decision::about(work.changes, gid))
 }
 
-/// A request.
+/// A request for access, to approve or deny.
 struct DecideRequest {
     request: Named<Gid>,
 }

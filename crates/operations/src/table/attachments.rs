@@ -83,7 +83,7 @@ const SUBTYPE: Input<&str> = Input::word(
     &[attachment::HOSTED, attachment::EXTERNAL],
     "`asana` for a file, which is the default; `external` for a link.",
 );
-/// The file.
+/// File to upload.
 const FILE: Input<UploadedFile> = Input::file(
     "file",
     "The file, as a part of a multipart/form-data body; not for links.",
@@ -94,7 +94,7 @@ const URL: Input<String> = Input::text(
     attachment::URL_MAX,
     "The http or https address of a link.",
 );
-/// The name.
+/// Name of a link.
 const NAME: Input<String> = Input::text(
     "name",
     NAME_MAX,
@@ -142,7 +142,7 @@ fn attachments(
     })
 }
 
-/// Content of an attachment.
+/// Content of a new attachment: a file, or an address.
 #[derive(Clone)]
 enum Content {
     /// A file that is already stored.
@@ -316,7 +316,7 @@ fn touch(work: &mut ChangeBuilder<'_>, node: &Node) {
     work.save(&task);
 }
 
-/// An attachment to delete.
+/// Attachment to delete.
 struct DeleteAttachment {
     attachment: Named<Gid>,
 }

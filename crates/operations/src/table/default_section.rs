@@ -1,4 +1,4 @@
-//! Section of a project for tasks whose request names none.
+//! The section into which a project puts a task if the request names none.
 use workgraph_core::Gid;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::rel;

@@ -7,7 +7,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// The field.
+/// Name of the field in records and bodies.
 const LIKED: &str = "liked";
 
 /// Returns the relation of a type's likes, if a body sets or removes the user's like.

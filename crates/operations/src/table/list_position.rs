@@ -14,9 +14,9 @@ pub enum InsertPosition {
     First,
     /// End of the list: [`InsertInputs::before`] is null.
     Last,
-    /// Before this node.
+    /// Directly before this node.
     Before(Gid),
-    /// After this node.
+    /// Directly after this node.
     After(Gid),
 }
 
@@ -76,7 +76,7 @@ pub const fn insert_beside(types: &'static [Type]) -> InsertInputs {
 /// Position that a body asks for, with the name of its field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RequestedPosition {
-    /// The position.
+    /// Position that the body gives.
     pub position: InsertPosition,
     /// The name of the field that the body has, for errors.
     pub field: &'static str,

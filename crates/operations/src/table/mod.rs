@@ -70,7 +70,7 @@ pub mod workspaces;
 
 use crate::operation::Operation;
 
-/// All tables, one for each tag.
+/// Rows of all operations, one list for each tag.
 pub static TABLES: &[&[Operation]] = &[
     workspaces::WORKSPACES,
     users::USERS,
@@ -119,7 +119,7 @@ pub static TABLES: &[&[Operation]] = &[
     goal_relationships::GOAL_RELATIONSHIPS,
 ];
 
-/// Returns all operations.
+/// Returns the rows of all operations.
 pub fn all() -> impl Iterator<Item = &'static Operation> {
     TABLES.iter().copied().flatten()
 }

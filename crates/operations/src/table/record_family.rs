@@ -105,7 +105,7 @@ pub(super) struct RecordRefs {
 
 /// The two forms of a text.
 pub(super) struct RecordTexts {
-    /// The plain form.
+    /// Field of the plain form.
     pub(super) plain: TypedField<str>,
     /// The rich form.
     pub(super) html: TypedField<str>,
@@ -123,7 +123,7 @@ pub(super) struct RecordChange<'c> {
     pub(super) parent: Option<&'c Node>,
     /// References to both in the query; `None` for a changed record without a container.
     pub(super) at: Option<RecordRefs>,
-    /// The record.
+    /// Draft of the record.
     pub(super) draft: Draft,
     /// Changed values of custom fields.
     values: Vec<ValueChange>,
@@ -207,7 +207,7 @@ impl<R: RecordFamily> Rows<R> {
     const UPDATE: &'static Steps<UpdateRecord<R>, Decision> = &Steps::new(update_needs, update);
     const DELETE: &'static Steps<DeleteRecord<R>, Decision> = &Steps::new(delete_needs, delete);
 
-    /// Creates a record.
+    /// Makes the row of the operation that creates a record.
     pub(super) const fn create(id: &'static str, path: &'static str) -> Operation {
         rows::create(id, path, R::TYPE, Self::CREATE)
     }
@@ -219,7 +219,7 @@ impl<R: RecordFamily> Rows<R> {
     pub(super) const fn update(id: &'static str, path: &'static str) -> Operation {
         rows::update(id, path, R::TYPE, Self::UPDATE)
     }
-    /// Deletes the record of the path.
+    /// Makes the row of the operation that deletes a record.
     pub(super) const fn delete(id: &'static str, path: &'static str) -> Operation {
         rows::action(id, path, Self::DELETE).with_method(Method::Delete)
     }

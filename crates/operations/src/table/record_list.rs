@@ -19,7 +19,7 @@ use workgraph_core::storage::{
 
 /// A parameter of a list that names a node to which the rows belong.
 pub(super) struct ListAnchor {
-    /// The parameter.
+    /// Parameter that names the node.
     input: Input<Named<NodeRef>>,
     /// The field of the rows that links to the node, in the body or by an edge; `None` if the node is the workspace of the rows.
     field: Option<TypedField<LinkOne>>,
@@ -117,13 +117,13 @@ impl<L: RecordList> OperationInput for ListRecords<L> {
     }
 }
 
-/// Row of a list.
+/// Rows of the operations that list records.
 pub(super) struct Lists<L>(PhantomData<L>);
 
 impl<L: RecordList> Lists<L> {
     const LIST: &'static Description<ListRecords<L>, ListRequest> = &Description::new(describe);
 
-    /// Lists the records.
+    /// Makes the row of the operation that lists the records.
     pub(super) const fn list(id: &'static str, path: &'static str) -> Operation {
         rows::computed_list(id, path, L::LISTED, Self::LIST)
     }

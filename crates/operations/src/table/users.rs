@@ -382,7 +382,7 @@ impl OperationInput for UserTaskList {
 }
 
 impl UserTaskList {
-    /// Returns a reference to the list.
+    /// Returns a reference to the task list.
     fn list(&self) -> NodeRef {
         NodeRef::TaskList {
             user: Box::new(self.user.node.clone()),

@@ -139,7 +139,7 @@ impl OperationInput for UpdateWebhook {
     }
 }
 
-/// A webhook.
+/// Inputs of an operation on one webhook.
 struct OneWebhook(Named<Gid>);
 
 impl OperationInput for OneWebhook {

@@ -1,4 +1,4 @@
-//! The apps that a user authorized.
+//! The apps that a user has authorized, and the form that revokes one.
 use std::time::SystemTime;
 
 use workgraph_auth::{AuthStoreError, RedirectUri};

@@ -277,7 +277,7 @@ impl Console<'_> {
     }
 }
 
-/// Section of the console.
+/// Section of the console, by its path.
 #[derive(Clone, Copy)]
 enum ConsoleSection {
     Overview,

@@ -4,7 +4,7 @@ use workgraph_auth::Param;
 use crate::common_responses::invalid_form_page;
 use crate::pages::{ErrorPage, HtmlPage, paths};
 
-/// Response to a request of the console.
+/// Response of the console: a page, or a redirect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConsoleResponse {
     /// A page, with its status.

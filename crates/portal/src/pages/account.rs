@@ -9,7 +9,7 @@ use super::format::moment;
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf, hidden, slim};
 use super::paths;
 
-/// Content of the sign-in page.
+/// Page with the sign-in form.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SignInPage<'a> {
     /// Anti-forgery text of the browser's cookie, for a browser without a session.
@@ -68,7 +68,7 @@ pub struct SignOutPage<'a> {
 }
 
 impl SignOutPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         slim(
@@ -115,7 +115,7 @@ pub struct AccountPage<'a> {
 }
 
 impl AccountPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let current = FormField::new("current", "Current password", self.problems);

@@ -37,7 +37,7 @@ pub struct AppsPage<'a> {
 }
 
 impl AppsPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         console(
@@ -175,7 +175,7 @@ pub struct AppPage<'a> {
 }
 
 impl AppPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let app = self.app;
@@ -231,10 +231,10 @@ impl AppPage<'_> {
     }
 }
 
-/// Kind of a secret.
+/// Kind of a new secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SecretKind {
-    /// A client secret.
+    /// A client secret of an app.
     Client {
         /// Number of the app.
         app: u64,
@@ -257,7 +257,7 @@ pub struct SecretPage<'a> {
 }
 
 impl SecretPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let (heading, words, back) = match self.purpose {

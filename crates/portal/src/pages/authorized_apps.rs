@@ -40,7 +40,7 @@ pub struct AuthorizedAppsPage<'a> {
 }
 
 impl AuthorizedAppsPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         console(

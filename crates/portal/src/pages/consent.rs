@@ -42,7 +42,7 @@ impl ConsentRequest {
 /// Content of the consent page.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsentPage<'a> {
-    /// Name of the app.
+    /// Name of the app that asks for access.
     pub app: &'a str,
     /// Host that the answer is sent to; none for a native app, whose code is shown on a page.
     pub host: Option<&'a str>,
@@ -123,11 +123,11 @@ impl ConsentPage<'_> {
 /// Answer to a native app, which the user copies by hand.
 #[derive(Clone, Copy, Debug)]
 pub enum OutOfBandPage<'a> {
-    /// An authorization code.
+    /// The app gets a code.
     Code {
         /// Name of the app.
         app: &'a str,
-        /// Text of the code.
+        /// Code that the user copies.
         code: &'a str,
     },
     /// An error instead of a code.
@@ -225,7 +225,7 @@ pub struct FormPostPage<'a> {
 }
 
 impl FormPostPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         slim(

@@ -110,7 +110,7 @@ const STATUSES: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// Returns the page.
+/// Renders the page that explains the errors of the API.
 #[must_use]
 pub fn errors_page(base_url: &str) -> HtmlPage {
     let example = "{\n  \"errors\": [\n    {\n      \"message\": \"due_on: Date must be …\",\n      \"help\": \"…\"\n    }\n  ]\n}";

@@ -1,4 +1,4 @@
-//! The front page.
+//! The front page, as HTML.
 use maud::html;
 
 use super::components::card;
@@ -18,7 +18,7 @@ pub struct HomePage<'a> {
 }
 
 impl HomePage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let body = html! {

@@ -19,7 +19,7 @@ pub(crate) static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| {
 /// Page, ready to send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtmlPage {
-    /// HTML of the whole document.
+    /// The whole document.
     pub html: String,
     /// Origin of an app that a form of this page may lead to. Browsers also apply `form-action` to redirects after a
     /// form.
@@ -90,7 +90,7 @@ pub struct PageChrome<'a> {
 /// Section of the console, for the navigation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NavigationSection {
-    /// Overview of the console.
+    /// The overview.
     Overview,
     /// Apps that the user authorized.
     Connected,
@@ -271,7 +271,7 @@ pub struct ErrorPage<'a> {
 }
 
 impl ErrorPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         slim(

@@ -1,4 +1,4 @@
-//! The overview of the console.
+//! The overview of the console, as HTML.
 use maud::html;
 
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console};
@@ -12,7 +12,7 @@ pub struct OverviewPage<'a> {
 }
 
 impl OverviewPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let all = [

@@ -6,9 +6,9 @@ pub const HOME: &str = "/";
 pub const CONSOLE: &str = "/-/console";
 /// The page that explains the errors of the API.
 pub const ERRORS: &str = "/-/errors";
-/// The icon of the pages.
+/// Icon of all pages.
 pub const ICON: &str = "/favicon.ico";
-/// The sign-in page.
+/// Page with the sign-in form.
 pub const SIGN_IN: &str = "/-/sign_in";
 /// The sign-out path: the button posts to it, and a GET shows a page with that button.
 pub const SIGN_OUT: &str = "/-/sign_out";
@@ -45,7 +45,7 @@ pub const REVOKE_ALL: &str = "/-/console/account/revoke";
 pub const REFERENCE: &str = "/-/docs";
 /// The page of the records that no tag's operations return.
 pub const REFERENCE_RECORDS: &str = "/-/docs/other_records";
-/// The script of the reference.
+/// Script of the reference pages.
 pub const REFERENCE_SCRIPT: &str = "/-/docs/reference.js";
 /// The page that shows a new secret once, to a request with the key in its address.
 pub const SECRET: &str = "/-/console/secret";

@@ -23,14 +23,14 @@ pub struct RecordPage {
     pub api_address: String,
 }
 
-/// Value of a fact.
+/// Value of a fact about a record.
 #[derive(Clone, Debug)]
 pub enum RecordValue {
-    /// Text as it is.
+    /// Plain text.
     Text(String),
     /// Time, as the API writes it.
     Instant(String),
-    /// Records.
+    /// Links to other records.
     Links(Vec<RecordLine>),
 }
 
@@ -41,7 +41,7 @@ pub struct RecordList {
     pub heading: &'static str,
     /// Text for a list without entries.
     pub empty: &'static str,
-    /// Entries.
+    /// Records in the list.
     pub lines: Vec<RecordLine>,
     /// True if there are more entries than shown.
     pub has_more: bool,
@@ -99,7 +99,7 @@ pub(super) fn lines(lines: &[RecordLine]) -> Markup {
 }
 
 impl RecordPage {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let command = format!(

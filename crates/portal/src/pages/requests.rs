@@ -43,7 +43,7 @@ pub struct RequestRow {
     pub owner: String,
     /// False if an app made it for somebody else: the path is the operation's, and there is no query, error or body.
     pub is_own: bool,
-    /// The request.
+    /// Request as the inspector recorded it.
     pub request: RecordedRequest,
 }
 
@@ -140,7 +140,7 @@ fn operation(request: &RecordedRequest) -> &'static str {
 }
 
 impl RequestsPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let body = html! {
@@ -252,7 +252,7 @@ fn line(row: &RequestRow) -> Markup {
 }
 
 impl RequestPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let request = &self.row.request;

@@ -52,7 +52,7 @@ pub struct ServiceAccountsPage<'a> {
 }
 
 impl ServiceAccountsPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let name = FormField::new("name", "Name", self.problems)

@@ -104,7 +104,7 @@ pub(super) fn row(token: &TokenRow, action: &str, guard: &str) -> Markup {
 }
 
 impl TokensPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         let description = FormField::new("description", "Description", self.problems)

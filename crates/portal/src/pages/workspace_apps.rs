@@ -40,7 +40,7 @@ pub struct InstalledAppsPage<'a> {
 }
 
 impl InstalledAppsPage<'_> {
-    /// Returns the page.
+    /// Renders the page as an HTML document.
     #[must_use]
     pub fn page(&self) -> HtmlPage {
         console(

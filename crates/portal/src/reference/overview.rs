@@ -9,7 +9,7 @@ use super::tag_page::search;
 use super::view::{DocumentView, members, prose, text, words};
 use crate::pages::paths;
 
-/// Returns the page.
+/// Renders the overview, with all operations.
 pub(super) fn content(view: &DocumentView<'_>) -> PageContent {
     let count: usize = view.tags().iter().map(|tag| tag.operations.len()).sum();
     let body = html! {

@@ -7,7 +7,7 @@ use super::view::{DocumentView, TagView};
 use crate::pages::paths;
 use workgraph_wire::percent::encode_component;
 
-/// Returns the page of a tag.
+/// Renders the page of a tag: its operations, and the records that they return.
 pub(super) fn content(view: &DocumentView<'_>, tag: &TagView<'_>) -> PageContent {
     let records = view.records_of(&tag.path);
     let body = html! {

@@ -14,11 +14,11 @@ pub(super) struct OperationView<'d> {
     pub(super) method: &'static str,
     pub(super) path: &'d str,
     pub(super) id: &'d str,
-    /// The operation object.
+    /// OpenAPI object of the operation.
     pub(super) object: &'d Value,
 }
 
-/// Tag with its operations.
+/// Tag, with the path of its page and its operations.
 #[derive(Debug)]
 pub(super) struct TagView<'d> {
     pub(super) name: &'d str,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 use workgraph_api::Clock;
 
-/// The database.
+/// File name of the database.
 const DATABASE: &str = "workgraph.db";
 /// File with the keys that seal page tokens and the secrets of webhooks.
 pub(crate) const KEYS: &str = "keys.json";

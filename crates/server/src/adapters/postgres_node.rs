@@ -80,7 +80,7 @@ fn options(config: &Config) -> DatabaseOptions {
     }
 }
 
-/// Migrations of a database.
+/// Migrations that a database needs, or that were made.
 pub(crate) struct MigrationReport {
     /// Names of the applied or pending migrations.
     pub(crate) names: Vec<&'static str>,
@@ -351,7 +351,7 @@ impl PostgresNode {
         self.others_begun.iter().any(is_older)
     }
 
-    /// Returns the database.
+    /// Returns the database that the node has joined.
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }

@@ -16,21 +16,21 @@ use workgraph_store_postgres::Database;
 use workgraph_store_postgres::server_nodes::shared_values;
 use workgraph_wire::{KeyRing, sealed_secret};
 
-/// Value with its version.
+/// Private value, with the version that it was read at.
 pub(crate) struct PrivateValue {
     /// Version for [`PrivateValues::replace`]; `None` for files, which no other process writes.
     pub(crate) version: Option<u64>,
     pub(crate) text: String,
 }
 
-/// Private values of a store.
+/// Store of private values: files, a database, or memory.
 #[derive(Clone)]
 pub(crate) enum PrivateValues {
     /// Files in a data folder.
     Folder(PathBuf),
     /// Rows of a database.
     Shared(SharedValues),
-    /// Values in memory.
+    /// Values in the memory of the process.
     Memory(Arc<MemoryValues>),
 }
 
@@ -41,7 +41,7 @@ pub(crate) type ValueTexts = Arc<BTreeMap<&'static str, String>>;
 /// while a server ran, and the keys that sign id_tokens.
 pub(crate) const NAMES: [&str; 4] = ["audit-key", "bucket-owner", "limits", "signing-keys"];
 
-/// Values in memory.
+/// Store of values in memory.
 #[derive(Debug)]
 pub(crate) struct MemoryValues(Mutex<MemoryState>);
 

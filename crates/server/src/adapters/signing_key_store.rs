@@ -21,7 +21,7 @@ use workgraph_portal::SigningKeys;
 /// Size of a key in bits.
 const BITS: usize = 2048;
 
-/// Name of the value with the keys.
+/// Name of the private value with the keys.
 const NAME: &str = "signing-keys";
 /// Maximum number of attempts to write the keys if other nodes write them at the same time.
 const ATTEMPTS: usize = 5;
@@ -45,7 +45,7 @@ struct SigningKeyFile {
 /// State of the keys: not read yet, a ring, or the error that prevented a ring.
 type SigningKeyState = Option<Result<Arc<SigningKeyRing>, Arc<anyhow::Error>>>;
 
-/// Signing keys of this process.
+/// Signing keys of this process, read from its private values and replaced when they are old.
 pub(crate) struct SigningKeyStore {
     values: PrivateValues,
     lifetime: Duration,

@@ -29,7 +29,7 @@ trait StoreBackend: Send + Sync {
     /// Returns the store bound to an actor: the audit log attributes its writes to them.
     fn bound_to_actor(&self, acting: ActorContext, now: SystemTime) -> Arc<dyn OAuthStore>;
 
-    /// Records a failed sign-in of a user.
+    /// Records a failed sign-in of a user in the audit log.
     async fn record_failed_sign_in(
         &self,
         user: u64,

@@ -187,7 +187,7 @@ impl AdminService {
         Ok(edges.map(|edge| edge.src).collect())
     }
 
-    /// Creates a workspace.
+    /// Creates a workspace without members.
     pub(crate) async fn create_workspace(
         &self,
         name: &str,
@@ -276,7 +276,7 @@ impl AdminService {
             .with_context(|| format!("{}: its domains can't be changed", workspace.gid))
     }
 
-    /// Creates a team of an organization.
+    /// Creates a team in an organization, perhaps with a first admin.
     pub(crate) async fn create_team(
         &self,
         name: &str,

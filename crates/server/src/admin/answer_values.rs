@@ -1,4 +1,4 @@
-//! Values in command answers.
+//! Values of answers to commands, as JSON.
 use crate::admin::admin_service::AdminService;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};

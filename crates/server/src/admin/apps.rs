@@ -27,7 +27,7 @@ pub(crate) struct NewApp<'a> {
 /// Credentials of an app that are given instead of generated, as a test does.
 #[derive(Default)]
 pub(crate) struct ChosenCredentials {
-    /// Client id.
+    /// Client id, if it is given.
     pub(crate) id: Option<Gid>,
     pub(crate) secret: Option<Secret>,
 }

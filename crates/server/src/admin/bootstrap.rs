@@ -120,7 +120,7 @@ pub(crate) enum FirstObjects<'a> {
     Admin,
     /// Two workspaces and a small graph.
     Demo,
-    /// The objects of a fixture.
+    /// Start with the objects of a fixture.
     Fixture(&'a Fixture),
 }
 
@@ -130,7 +130,6 @@ impl FirstObjects<'_> {
         if is_demo { Self::Demo } else { Self::Admin }
     }
 
-    /// Returns true for the demo.
     pub(crate) const fn is_demo(self) -> bool {
         matches!(self, Self::Demo)
     }

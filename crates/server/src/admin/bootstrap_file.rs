@@ -42,7 +42,7 @@ pub struct Bootstrap {
 pub struct UserEntry {
     /// Gid of the user.
     pub gid: String,
-    /// Name.
+    /// Display name of the user.
     pub name: String,
     /// Address to sign in with.
     pub email: String,
@@ -59,7 +59,7 @@ pub struct UserEntry {
 pub struct WorkspaceEntry {
     /// Gid of the workspace.
     pub gid: String,
-    /// Name.
+    /// Display name of the workspace.
     pub name: String,
     /// Plan: `free` or `paid`.
     pub plan: String,
@@ -70,7 +70,7 @@ pub struct WorkspaceEntry {
 pub struct TeamEntry {
     /// Gid of the team.
     pub gid: String,
-    /// Name.
+    /// Display name of the team.
     pub name: String,
     /// Gid of its workspace.
     pub workspace: String,
@@ -79,11 +79,11 @@ pub struct TeamEntry {
 /// App of `bootstrap.json`, with its secret.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AppEntry {
-    /// Name.
+    /// Display name of the app.
     pub name: String,
-    /// Client id.
+    /// Client id, in decimal.
     pub client_id: String,
-    /// Client secret.
+    /// Client secret in clear text.
     pub client_secret: String,
     /// Registered redirect URI.
     pub redirect_uri: String,
@@ -102,7 +102,6 @@ pub(crate) struct BootstrapFile {
     own: Option<PathBuf>,
 }
 
-/// Name of the file.
 pub(crate) const NAME: &str = "bootstrap.json";
 
 impl BootstrapFile {
@@ -163,7 +162,7 @@ impl BootstrapFile {
     }
 }
 
-/// Writes a file.
+/// Writes the content to a file that only its owner can read.
 ///
 /// # Errors
 /// Fails if it can't be written.

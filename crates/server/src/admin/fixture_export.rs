@@ -64,7 +64,7 @@ const CARRIED: [Type; 29] = [
     Type::Role,
 ];
 
-/// Exported world.
+/// Exported world: the fixture, and the counts of what it lacks.
 pub(crate) struct ExportedWorld {
     /// Fixture that an equal world can be made from.
     pub(crate) fixture: Value,

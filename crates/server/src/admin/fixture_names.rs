@@ -1,4 +1,4 @@
-//! Names in a fixture that stand for gids, and values that stand for times.
+//! Names in a fixture that represent gids, and values that represent times.
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::time::{Duration, SystemTime};
 use workgraph_core::Gid;
 use workgraph_core::model::time::{Date, Time};
 
-/// First character of a text that stands for a gid.
+/// First character of a text that names an object instead of its gid.
 pub(crate) const REFERENCE: char = '@';
-/// Field of an object that stands for a day or a time.
+/// Member of an object that represents a day or a time.
 pub(crate) const IN_DAYS: &str = "in_days";
-/// Field of an object that stands for a time.
+/// Member of an object that represents a time.
 pub(crate) const IN_SECONDS: &str = "in_seconds";
 /// Start and end of a reference in a rich text.
 pub(crate) const LINK: (&str, &str) = ("data-asana-gid=\"", "\"");

@@ -225,7 +225,7 @@ impl<'a> FixtureObjects<'a> {
     }
 }
 
-/// Returns the fields of an object.
+/// Returns the fields of an object; none if the value is not an object.
 fn fields(object: Value) -> Map<String, Value> {
     match object {
         Value::Object(fields) => fields,

@@ -86,7 +86,7 @@ impl<C: Default> Setting<C> {
     }
 }
 
-/// Value that a setting can have.
+/// Value that a setting can have, with its text form.
 pub(crate) trait SettingValue {
     /// Sets the value from its text.
     ///
@@ -161,7 +161,7 @@ impl NamedValues for IssuerInResponses {
 pub(crate) enum LogFormat {
     /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// Text.
+    /// Text for people.
     Text,
     /// JSON.
     Json,

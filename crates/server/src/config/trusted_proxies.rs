@@ -28,7 +28,7 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Returns true if there are no proxies.
+    /// Returns true if no proxies are trusted.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -195,7 +195,7 @@ fn describe(restored: &Restored) -> Value {
     })
 }
 
-/// Returns the description as text.
+/// Formats the description for people.
 pub(crate) fn text(restored: &Value) -> String {
     let of = |key: &str| match restored.get(key) {
         Some(Value::String(text)) => text.clone(),

@@ -17,7 +17,7 @@ impl MoveProgress {
         Self { is_terminal, last }
     }
 
-    /// Shows a step.
+    /// Shows the progress of a copy on the terminal.
     pub(crate) fn show(&mut self, progress: CopyProgress) {
         let line = if self.is_terminal {
             bar(progress)

@@ -48,7 +48,6 @@ pub(crate) fn sealed_values(folder: &Path) -> Result<Vec<SealedValue>> {
 #[derive(Debug)]
 pub(crate) struct ValueFiles {
     files: Vec<(PathBuf, Vec<u8>)>,
-    /// Names of the values.
     pub(crate) names: Vec<&'static str>,
 }
 

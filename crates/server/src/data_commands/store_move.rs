@@ -108,7 +108,7 @@ impl FilesOfRows {
     }
 }
 
-/// Result of a move.
+/// Result of a move, as the command reports it.
 struct Moved {
     rows: CopyOutcome,
     values: Vec<String>,
@@ -284,7 +284,7 @@ fn describe(moved: &Moved) -> Value {
     })
 }
 
-/// Returns the description as text.
+/// Formats the description for people.
 pub(crate) fn text(moved: &Value) -> String {
     let of = |pointer: &str| match moved.pointer(pointer) {
         Some(Value::String(text)) => text.clone(),

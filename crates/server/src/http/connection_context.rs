@@ -56,7 +56,7 @@ const REPLY_OVERHEAD: usize = 2 << 10;
 /// Client of an API request, as the transport knows it.
 pub(crate) struct RequestClient {
     pub(crate) address: IpAddr,
-    /// `User-Agent`.
+    /// Value of `User-Agent`.
     pub(crate) agent: Option<HeaderValue>,
     /// Address at which the client reached the API; `None` if it is that of the settings.
     pub(crate) base_url: Option<String>,
@@ -215,7 +215,7 @@ impl ConnectionContext {
         guarded.await
     }
 
-    /// Runs a request of the portal.
+    /// Runs a request of the portal for its client.
     pub(crate) async fn run_portal(
         &self,
         route: Route,

@@ -44,7 +44,7 @@ pub(crate) struct ClientConnection {
     kept_bytes: AtomicUsize,
     now: Arc<AtomicU32>,
     task: OnceLock<AbortHandle>,
-    /// Address of the other end.
+    /// Address of the client or proxy.
     ip: Option<IpAddr>,
     /// True if the other end is a proxy for many clients.
     proxied: bool,
@@ -148,7 +148,6 @@ impl ClientConnection {
         self.last_progress_tick
             .store(self.now.load(Relaxed), Relaxed);
     }
-    /// Returns the number of bytes held for the connection, which the byte budgets count.
     pub(crate) const fn kept_bytes(&self) -> &AtomicUsize {
         &self.kept_bytes
     }
@@ -168,11 +167,9 @@ impl ClientConnection {
     pub(crate) fn next_request_number(&self) -> u64 {
         self.served.fetch_add(1, Relaxed) + 1
     }
-    /// Returns the number of the connection.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
-    /// Records that the connection speaks HTTP/2.
     pub(crate) fn mark_http2(&self) {
         self.is_http2.store(true, Relaxed);
     }
@@ -204,7 +201,6 @@ impl ClientConnection {
     pub(crate) fn is_loose(&self) -> bool {
         self.has_bare_line_feed.load(Relaxed)
     }
-    /// Returns the address of the other end.
     pub(crate) fn ip(&self) -> IpAddr {
         self.ip.unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED))
     }
@@ -422,7 +418,6 @@ impl ConnectionTracker {
             .sum()
     }
 
-    /// Returns the number of open connections.
     pub(crate) fn open_connections(&self) -> usize {
         self.table.lock().open.len()
     }

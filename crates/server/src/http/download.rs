@@ -19,7 +19,7 @@ type ReadPiece = Result<(Box<dyn BlobReader>, Option<Bytes>), BlobStoreError>;
 /// Minimum speed at which a client reads a file, in bytes per second; below it the download ends, so that its slot is free.
 const LEAST_SPEED: u64 = 8 << 10;
 
-/// Progress of a download.
+/// Progress of a download, from which its speed is measured.
 #[derive(Debug, Default)]
 struct Progress {
     sent: AtomicU64,

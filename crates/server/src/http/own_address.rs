@@ -10,7 +10,7 @@ pub(crate) const BASE: &str = "/api/1.0";
 /// Maximum length of a host in bytes: a name and a port.
 const HOST_MAX: usize = 253 + ":65535".len();
 
-/// Address of this server. Without `public_url` it is the one that a request was sent to.
+/// Address of this server. Without `public_url` it is the address that a request was sent to.
 #[derive(Debug)]
 pub(crate) struct OwnAddress {
     /// Scheme, host and port: `public_url`, or those of the listener.

@@ -35,9 +35,9 @@ pub(crate) struct Process {
     pub(crate) draining: AtomicBool,
     /// Slots for concurrent file downloads.
     pub(crate) downloads: Arc<DownloadSlots>,
-    /// Open connections.
+    /// Tracker of the open connections.
     pub(crate) connections: Arc<ConnectionTracker>,
-    /// Bytes held for clients.
+    /// Budgets for bytes held for clients.
     pub(crate) byte_budgets: Arc<ByteBudgets>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) type ClientBody = Either<Incoming, Full<Bytes>>;
 /// Error of a body that breaks off while it arrives.
 type BrokenBody = <ClientBody as Body>::Error;
 
-/// Returns the next piece of a body.
+/// Returns the next bytes of a body; `None` at its end.
 async fn next(body: &mut ClientBody) -> Option<Result<Bytes, BrokenBody>> {
     loop {
         match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await? {

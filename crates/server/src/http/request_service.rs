@@ -333,7 +333,7 @@ impl RequestMeta {
     }
 }
 
-/// Sets the headers of a reply.
+/// Sets the headers of all replies, and those of this one.
 fn fill(headers: &mut HeaderMap, kind: &'static str, reply: &ApiResponse) {
     headers.clone_from(&HEADERS);
     if kind != JSON {

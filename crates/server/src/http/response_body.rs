@@ -40,16 +40,16 @@ impl ResponseBody {
     }
 }
 
-/// Content of a body.
+/// Content of a body, which decides how it is sent.
 #[derive(Debug)]
 pub(crate) enum BodyContent {
     /// Bytes, until hyper takes them.
     Bytes(BodyBytes),
     /// The rest of such bytes, after hyper took the first ones.
     Rest(Bytes),
-    /// Nothing.
+    /// A body without bytes.
     Empty,
-    /// A file.
+    /// A file that is read while it is sent.
     File(Box<Download>),
     /// A body that breaks off, as a tester asked, with the number of bytes that the whole body would have.
     Broken(BrokenBody, u64),

@@ -30,7 +30,7 @@ impl RoutedResponse {
             ..Self::of(ApiResponse::refusal(reason, status, text))
         }
     }
-    /// Returns plain text.
+    /// Returns a response in plain text.
     pub(crate) fn text(status: u16, text: String) -> Self {
         Self {
             media_type: TEXT,

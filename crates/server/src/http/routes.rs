@@ -288,7 +288,6 @@ fn header_text(value: &HeaderValue) -> String {
     }
 }
 
-/// Returns the values of a header.
 fn texts(headers: &HeaderMap, name: HeaderName) -> Vec<String> {
     headers.get_all(name).iter().map(header_text).collect()
 }

@@ -15,14 +15,14 @@ use workgraph_portal::Portal;
 /// seconds.
 const READY: Duration = Duration::from_secs(2);
 
-/// One store with the parts that serve it. A server has one world; a stand-in has as many as its tests create.
+/// Store of a service, with the parts that serve it. A server has one world; a stand-in has as many as its tests create.
 pub(crate) struct World {
     pub(crate) api: Arc<Api>,
     pub(crate) portal: Arc<Portal>,
     pub(crate) storage: Arc<Storage>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) entropy: Arc<dyn Entropy>,
-    /// Files of exports.
+    /// Folder with the files of exports.
     pub(crate) exports: Arc<ExportFolder>,
     /// Random part of the request ids.
     pub(crate) request_id_seed: RequestIdSeed,

@@ -1,4 +1,4 @@
-//! Ids of requests.
+//! Ids of requests: UUIDs of version 7, made without a lock.
 use hyper::header::HeaderName;
 use std::fmt;
 use std::time::SystemTime;

@@ -89,7 +89,7 @@ impl ServerBuilder {
         Ok(server)
     }
 
-    /// Returns the settings, including those of the builder.
+    /// Returns the effective settings.
     fn settings(&self, temporary: Option<&TemporaryFolder>) -> Result<Config> {
         let mut config = match (&self.base, self.options.stand_in, self.options.demo) {
             (Some(config), ..) => config.clone(),
@@ -111,7 +111,7 @@ impl ServerBuilder {
 }
 
 impl Server {
-    /// Returns a server builder.
+    /// Returns a builder of a server with default settings.
     #[must_use]
     pub fn builder() -> ServerBuilder {
         ServerBuilder::default()

@@ -46,7 +46,7 @@ impl Drop for StopOnDrop {
 }
 
 impl Server {
-    /// Returns the address on which the server listens.
+    /// Returns the address of the main listener.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address

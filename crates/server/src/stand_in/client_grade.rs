@@ -5,16 +5,16 @@ use crate::stand_in::{receiver_rules, request_rules};
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
 
-/// Rule about clients.
+/// Rule that a good client keeps.
 pub(crate) struct ClientRule {
-    /// Stable name.
+    /// Name of the rule, which never changes.
     pub(crate) name: &'static str,
     /// Text that says what a good client does, and why.
     pub(crate) text: &'static str,
     pub(crate) judge: fn(&ClientHistory) -> RuleOutcome,
 }
 
-/// All rules.
+/// Rules for good clients.
 pub(crate) const RULES: [ClientRule; 12] = [
     ClientRule {
         name: "retry-after",
@@ -104,7 +104,7 @@ impl ClientGrade {
         ))
     }
 
-    /// Returns the grade as JSON.
+    /// Formats the grade as JSON.
     pub(crate) fn json(&self) -> Value {
         let rows = self.0.iter().map(|(rule, verdict)| {
             let (word, why) = match verdict {
@@ -153,7 +153,7 @@ impl ClientGrade {
     }
 }
 
-/// Escapes a text for XML.
+/// Escapes the characters that XML reserves.
 fn escaped(text: &str) -> String {
     quick_xml::escape::escape(text).into_owned()
 }

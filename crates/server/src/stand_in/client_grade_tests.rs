@@ -1,4 +1,4 @@
-//! Small clients: for each rule one that keeps it, and one that breaks it and no other.
+//! Small clients: for each rule one that keeps it, and one that breaks only this rule.
 use super::*;
 use crate::stand_in::authorization_log::LoggedAuthorization;
 use crate::stand_in::delivery_fault::DeliveryFault;
@@ -83,7 +83,7 @@ const PKCE: &str = "client_id=7&code_challenge_method=S256&code_challenge=c&stat
 
 type Play = fn(&mut SmallClient);
 
-/// For each rule: what a client does that keeps it, and what one does that breaks it.
+/// For each rule, a client that keeps it and a client that breaks it.
 const CLIENTS: [(&str, Play, Play); 12] = [
     (
         "retry-after",

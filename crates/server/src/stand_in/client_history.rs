@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use workgraph_api::request_watch::{AdmittedRequest, RequestFault, RequestWatch, UnknownInput};
 
-/// History of the clients of a world.
+/// History of the requests and deliveries of a world.
 #[derive(Default)]
 pub(crate) struct ClientHistory {
     /// Requests, in the order in which they ended.

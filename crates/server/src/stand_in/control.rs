@@ -1,4 +1,4 @@
-//! The control routes of a stand-in.
+//! Control routes of a stand-in, by which tests make worlds, move clocks and add faults.
 use crate::admin::fixture::Fixture;
 use crate::http::request_body::ClientBody;
 use crate::http::routed_response::RoutedResponse;

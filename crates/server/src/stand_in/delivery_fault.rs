@@ -1,7 +1,7 @@
-//! Fault of a delivery to a webhook.
+//! Faults of deliveries to webhooks.
 use std::time::Duration;
 
-/// Fault of a delivery.
+/// Fault that a delivery to a webhook meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DeliveryFault {
     /// It is sent twice.
@@ -12,9 +12,9 @@ pub(crate) enum DeliveryFault {
     Drop,
     /// It is sent later, and counts as received.
     Late(Duration),
-    /// Its signature is wrong.
+    /// The signature of the delivery is wrong.
     BadSignature,
-    /// A stranger tries to give the receiver another secret just before it.
+    /// A handshake from a stranger, with another secret, comes just before the delivery.
     SecondHandshake,
 }
 

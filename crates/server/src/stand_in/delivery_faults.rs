@@ -23,10 +23,10 @@ const FOREIGN_SECRET: &str = "ffffffffffffffffffffffffffffffff";
 /// Signature that no secret produces.
 const BAD_SIGNATURE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// Delayed delivery.
+/// Delivery that a fault delays.
 struct KeptDelivery {
     request: DeliveryRequest,
-    /// Time at which it is sent; `None` if it waits for the next delivery to its target.
+    /// Time at which the delivery is sent; `None` if it waits for the next delivery to its target.
     due: Option<SystemTime>,
 }
 

@@ -1,4 +1,4 @@
-//! Actions of faults on requests.
+//! Actions that faults take on requests.
 use crate::stand_in::delivery_fault::DeliveryFault;
 use crate::stand_in::world_options::parse_period;
 use anyhow::{Context, Result, bail};
@@ -28,10 +28,10 @@ const ERRORS: [&str; 6] = [
 /// Error of a request for events with a forgotten sync token.
 const SYNC_EXPIRED: &str = "sync_expired";
 
-/// Point at which the connection of a request is cut.
+/// Point at which the connection of a request is closed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cut {
-    /// Before anything is done, and without a reply.
+    /// Before anything is done, without a reply.
     Before,
     /// In the middle of the body of the reply.
     Half,

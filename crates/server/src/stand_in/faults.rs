@@ -35,7 +35,7 @@ struct FaultMatch {
     target: Option<String>,
     /// Number, from 1, of the matching request that the fault applies to; it applies to no other.
     nth: Option<u64>,
-    /// The fault applies only to matching requests whose number is a multiple of this.
+    /// Divisor of the numbers of the matching requests that the fault applies to.
     every: Option<u64>,
     /// Share of the requests that match, from 0 to 1.
     probability: Option<f64>,
@@ -67,7 +67,7 @@ struct Fault {
 }
 
 impl FaultMatch {
-    /// Returns true if it has a condition on requests.
+    /// Returns true if the fault has a condition on requests.
     const fn is_of_requests(&self) -> bool {
         self.operation.is_some()
             || self.method.is_some()

@@ -183,7 +183,7 @@ const SHOWN: &str = "name,resource_subtype,approval_status,completed,notes,due_o
     followers.(name|email),memberships.(project|section).name,tags.name,parent.name,dependencies.name,likes.user.name,custom_fields.name,\
     custom_fields.display_value,subtasks.name,num_subtasks";
 
-/// Returns a record without what differs between worlds: gids.
+/// Returns a record without its gids, which differ between worlds.
 fn without_gids(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -249,7 +249,7 @@ async fn the_demo_is_a_fixture() {
     assert_eq!(tasks(&made).await, before);
 }
 
-/// Number of worlds in which anything is written, unless `WORKGRAPH_CASES` says another one, and of the writes in each.
+/// Number of worlds that are written. `WORKGRAPH_CASES` overrides it.
 const SEEDS: u64 = 2;
 const WRITES: usize = 80;
 

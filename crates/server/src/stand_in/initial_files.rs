@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// Prefix of the names of the database and its files.
 const DATABASE: &str = "workgraph.db";
-/// Lock of a folder.
+/// Name of the lock of a folder.
 const LOCK: &str = "lock";
 /// Folder of the worlds of a stand-in, in the folder of the world at the root.
 const WORLDS: &str = "worlds";

@@ -41,7 +41,7 @@ pub(crate) struct InitialState {
     pub(crate) is_demo: bool,
     /// Users and apps of the state, if it has any.
     pub(crate) bootstrap: Option<Arc<Bootstrap>>,
-    /// Digest of a token of the first user whose text nobody knows: the token of each world stands for it.
+    /// Digest of a stored token of the first user. Nobody knows its text; each world has its own token in place of it.
     token: Option<SecretDigest>,
     /// Tokens of the world that the state was copied from.
     token_aliases: Vec<TokenAlias>,
@@ -57,7 +57,7 @@ pub(crate) struct CopiedWorld {
     /// True if the world began as a demo.
     pub(crate) is_demo: bool,
     pub(crate) bootstrap: Option<Arc<Bootstrap>>,
-    /// Tokens that stand for others in its store.
+    /// Tokens of the world, each with the stored token that it represents.
     pub(crate) token_aliases: Vec<TokenAlias>,
 }
 
@@ -184,8 +184,8 @@ impl InitialState {
         self.store.method
     }
 
-    /// Starts a store with this state in the folder of a world, which the settings name. The first user has the given token,
-    /// which stands for the one in the state. Returns the tokens that stand for others, too.
+    /// Starts a store with this state in the folder of a world, which the settings name. The given token represents the
+    /// stored token of the first user. Returns all tokens that represent others.
     ///
     /// # Errors
     /// Fails if a file can't be read or written.
@@ -239,7 +239,7 @@ impl InitialState {
 pub(crate) struct StartedState {
     pub(crate) resources: ServerResources,
     pub(crate) beginning: Option<WorldBeginning>,
-    /// Tokens that stand for others in the store.
+    /// Tokens of the world, each with the stored token that it represents.
     pub(crate) token_aliases: Vec<TokenAlias>,
 }
 

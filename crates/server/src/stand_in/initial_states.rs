@@ -10,9 +10,9 @@ use tokio::sync::Mutex;
 /// Maximum number of initial states that are kept; worlds that began with others keep theirs.
 const STATES_MAX: usize = 16;
 
-/// Initial states, by what they have.
+/// Initial states by key and version, the most recently used last.
 pub(crate) struct InitialStates {
-    /// Folder with a folder for each state.
+    /// Folder with a subfolder for each state.
     folder: PathBuf,
     last: AtomicU64,
     /// The most recently used state is last.

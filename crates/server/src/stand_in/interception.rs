@@ -31,7 +31,7 @@ const TLS_HANDSHAKE: u8 = 0x16;
 
 /// Interception that continues until it is dropped.
 pub(crate) struct Interception {
-    /// Address of the proxy.
+    /// Address on which the proxy listens.
     pub(crate) address: SocketAddr,
     /// File with the certificate of the authority.
     pub(crate) authority: PathBuf,
@@ -79,7 +79,7 @@ impl Drop for Interception {
 struct Route {
     hosts: Arc<[String]>,
     tls: TlsAcceptor,
-    /// Address of the stand-in.
+    /// Address of the stand-in, to which connections are routed.
     target: SocketAddr,
     /// Source address of the connections to it; `None` for any.
     source: Option<SocketAddr>,

@@ -50,7 +50,7 @@ pub(crate) async fn hints(request: &mut Request<ClientBody>) -> WorldHints {
     found
 }
 
-/// Reads a body, a little further than the longest form, so that a longer one is still refused for its length.
+/// Reads a body a little further than the longest valid form, so that a longer one is still refused for its length.
 async fn read(body: &mut ClientBody) -> Bytes {
     let mut whole = BytesMut::new();
     let reading = async {

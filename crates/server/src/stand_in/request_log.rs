@@ -20,14 +20,14 @@ const NEAR_MAX: usize = 20;
 const BODIES_MAX: usize = 4 << 20;
 const REPLY_MAX: usize = 256 << 10;
 
-/// Request with its outcome.
+/// Request to the API, with its outcome.
 #[derive(Clone, Debug)]
 pub(crate) struct LoggedRequest {
     /// Number among all requests to the world, from 1, in the order of their ends.
     pub(crate) number: u64,
     /// Number of requests that had ended when it began.
     pub(crate) after: u64,
-    /// Time at which it began.
+    /// Time at which the request began.
     pub(crate) at: SystemTime,
     pub(crate) method: String,
     /// Path and query, below the world.

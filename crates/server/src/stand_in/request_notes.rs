@@ -11,7 +11,7 @@ const BODY_MAX: usize = 256 << 10;
 /// Greatest distance between a name and the one that was probably meant.
 const SIMILAR: usize = 2;
 
-/// Notes on a request.
+/// Notes on a request that has not ended yet.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(crate) struct RequestNote {
     /// Names that its operation does not know, with the part of the request, and with the name that was probably meant.

@@ -68,7 +68,7 @@ impl StreamPositions {
 }
 
 impl SeededEntropy {
-    /// Returns the source with a seed.
+    /// Returns the source whose bytes follow from this seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             key: hmac::Key::new(hmac::HMAC_SHA256, &seed.to_be_bytes()),

@@ -17,7 +17,7 @@ pub(crate) const MARK: &str = "stand-in";
 
 /// Folder of a stand-in, which no other process uses as long as this exists.
 pub(crate) struct StandInFolder {
-    /// The mark, which is locked.
+    /// Locked mark of the folder.
     _mark: File,
 }
 

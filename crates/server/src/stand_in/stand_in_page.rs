@@ -16,9 +16,9 @@ const PERIODS: [&str; 4] = ["1m", "1h", "1d", "7d"];
 
 /// State of a world, as the control routes show it.
 pub(crate) struct ShownWorld {
-    /// Record of the world.
+    /// Record of the shown world.
     pub(crate) world: Value,
-    /// All worlds.
+    /// Records of all worlds.
     pub(crate) worlds: Value,
     pub(crate) clock: Value,
     pub(crate) faults: Value,
@@ -66,7 +66,7 @@ fn newest(value: &Value) -> impl Iterator<Item = &Value> {
 }
 
 impl ShownWorld {
-    /// Returns the page.
+    /// Renders the page.
     pub(crate) fn page(&self) -> ApiResponse {
         let name = match &*text(&self.world, "name") {
             "" => text(&self.world, "id"),

@@ -82,7 +82,7 @@ pub(crate) struct TestWorld {
     pub(super) grants: AtomicU64,
     /// Tokens and codes of these grants, and of the authorization server.
     pub(crate) given: GivenSecrets,
-    /// Tokens that stand for others in the store.
+    /// Tokens of the world, each with the stored token that it represents.
     pub(super) token_aliases: Vec<TokenAlias>,
     /// The store and everything that depends on it. They live as long as the world.
     resources: Arc<ServerResources>,

@@ -39,7 +39,7 @@ const WORLDS_MAX: usize = 5_000;
 /// Bytes of records that the store of a world caches.
 const NODE_CACHE_BYTES: usize = 4 << 20;
 
-/// Worlds of a stand-in.
+/// Worlds of a stand-in, by their ids.
 pub(crate) struct TestWorlds {
     pub(crate) process: Arc<Process>,
     /// Settings of the server; the settings of each world are based on them.
@@ -48,9 +48,9 @@ pub(crate) struct TestWorlds {
     admin: String,
     /// Digest of the token that allows control from other machines.
     pub(crate) control_token: Option<SecretDigest>,
-    /// Lock on the folder of the server.
+    /// Lock on the data folder of the server.
     _server_folder: StandInFolder,
-    /// Folder with a folder for each world.
+    /// Folder with a subfolder for each world.
     folder: PathBuf,
     pub(crate) root_world: Arc<TestWorld>,
     /// Hosts whose requests are intercepted.
@@ -129,7 +129,7 @@ impl TestWorlds {
         root.chain(worlds.values()).cloned().collect()
     }
 
-    /// Creates a world.
+    /// Creates a world with these options.
     ///
     /// # Errors
     /// Fails if there are too many, a setting is wrong, or the world to copy does not exist.

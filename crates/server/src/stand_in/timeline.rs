@@ -74,7 +74,7 @@ impl Happened {
     }
 }
 
-/// Next act that is due.
+/// Next due act, with its time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct NextDue {
     pub(crate) at: SystemTime,
@@ -86,7 +86,7 @@ pub(crate) fn time_text(time: SystemTime) -> String {
     Time::from_system(time).to_string()
 }
 
-/// Timeline of one world.
+/// Timeline of one world: its clock, and the acts that are due.
 pub(crate) struct Timeline {
     world: Arc<World>,
     clock: Arc<VirtualClock>,

@@ -1,4 +1,4 @@
-//! Options of a new world.
+//! Options of a new world, as a test sends them.
 use crate::admin::fixture::Fixture;
 use crate::config::{self, Config};
 use anyhow::{Context, Result, bail};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use workgraph_core::model::time::Time;
 
-/// Content that a world begins with.
+/// Content of a new world: a demo, a single user, a fixture, or a copy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum WorldContent {
     /// Two workspaces and a small graph.
@@ -25,7 +25,7 @@ pub(crate) enum WorldContent {
     CopyOf(String),
 }
 
-/// Fixture of a world.
+/// Fixture of a new world, with its source.
 #[derive(Debug)]
 pub(crate) struct WorldFixture {
     pub(crate) fixture: Fixture,
@@ -51,7 +51,7 @@ impl PartialEq for WorldFixture {
 
 impl Eq for WorldFixture {}
 
-/// Options of a new world.
+/// Options of a new world, parsed.
 #[derive(Debug)]
 pub(crate) struct WorldOptions {
     pub(crate) content: WorldContent,

@@ -4,7 +4,7 @@ use crate::stand_in::world_options::WorldOptions;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Plan of a world.
+/// Plan by which a world starts, and starts again.
 pub(crate) struct WorldPlan {
     pub(crate) number: u64,
     pub(crate) seed: u64,

@@ -123,9 +123,9 @@ pub(crate) struct AuditSigner {
     /// True if the signer continues after a last checkpoint by another key.
     accepts_lost_key: bool,
     anchor_path: PathBuf,
-    /// Number of rows after which a checkpoint is signed immediately.
+    /// Number of new rows after which a checkpoint is signed immediately.
     rows: u64,
-    /// Retention of rows.
+    /// Time for which rows are kept.
     retention: Duration,
     storage: Arc<Storage>,
     /// Lease on the signing of the log.
@@ -414,7 +414,7 @@ impl AuditInspection {
         self.findings.is_empty()
     }
 
-    /// Returns the findings as JSON.
+    /// Formats the findings as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({
             "sound": self.is_sound(),
@@ -425,7 +425,7 @@ impl AuditInspection {
         })
     }
 
-    /// Returns the findings as text.
+    /// Formats the findings for people.
     pub(crate) fn text(&self) -> String {
         let InspectionReport {
             rows,

@@ -29,7 +29,7 @@ const GATHER_DELAY: Duration = Duration::from_millis(3);
 /// Wait after a store failure.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Worker that makes the deliveries.
+/// Worker that makes delivery attempts when they are due.
 pub(crate) struct DeliveryWorker {
     pub(crate) api: Arc<Api>,
     pub(crate) clock: Arc<dyn Clock>,

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use workgraph_limits_redis::RedisLimiter;
 
-/// Parts that a world is made of.
+/// Parts from which a world is prepared.
 pub(crate) struct WorldParts<'a> {
     pub(crate) config: &'a Config,
     pub(crate) accepted: AcceptedLosses,

@@ -1,4 +1,4 @@
-//! Values of flags.
+//! Parsers for the values of flags.
 
 /// Reads the value of a flag in the form `KEY=VALUE`.
 ///

@@ -42,7 +42,7 @@ pub enum WaveFault {
     LostRows,
     /// The first attempt counts, even if reads had no answer.
     Credulous,
-    /// Edges are not written.
+    /// The writes lack edges.
     LostEdges,
     /// Writes that were computed from old facts are made although commits have touched these facts since.
     NotValidated,
@@ -75,16 +75,16 @@ pub struct WaveOptions {
 /// Work done in waves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaveWork {
-    /// A load.
+    /// A load of a read query.
     Load,
-    /// A commit.
+    /// A commit of change sets.
     Commit,
 }
 
 /// Number of waves of a load or commit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaveCount {
-    /// The work.
+    /// Kind of the work.
     pub work: WaveWork,
     /// Number of waves; more than [`WAVES_MAX`] if the work was given up and done without waves.
     pub waves: usize,
@@ -136,7 +136,7 @@ impl WaveStore {
         }
     }
 
-    /// Returns the inner store.
+    /// Returns the memory store that holds the data.
     #[must_use]
     pub fn store(&self) -> &MemoryStore {
         &self.store
@@ -342,7 +342,7 @@ impl WaveStore {
         }
     }
 
-    /// Makes the reads of one wave.
+    /// Makes all reads of a wave.
     fn fetch(
         &self,
         facts: &mut Facts,

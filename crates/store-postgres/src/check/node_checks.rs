@@ -30,7 +30,7 @@ const WORDS: &str = "SELECT w.gid, w.term, w.parts FROM node n \
 const SHAPES: &str = "SELECT c.gid, c.shape FROM node n \
     JOIN card c ON c.home = coalesce(n.home, 0) AND c.kind = n.kind AND c.gid = n.gid WHERE n.gid = ANY($1)";
 
-/// Rows stored beside the nodes of a chunk, by node.
+/// Rows stored beside the nodes of a chunk, by node: search keys, words and column sets.
 #[derive(Default)]
 struct Beside {
     values: HashMap<i64, Vec<(Gid, IndexKey)>>,

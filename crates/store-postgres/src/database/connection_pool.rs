@@ -49,7 +49,7 @@ impl DerefMut for Connection {
     }
 }
 
-/// Pool of connections.
+/// Pool of connections, shared by the threads of a node.
 pub(crate) struct ConnectionPool {
     pool: Pool,
     /// One permit for each connection that may be in use.

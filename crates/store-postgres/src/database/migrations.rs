@@ -8,7 +8,7 @@ use tokio_postgres::error::SqlState;
 /// Migration to the next version.
 struct Migration {
     kind: MigrationKind,
-    /// Name of its file.
+    /// File name of the migration.
     name: &'static str,
     /// Statements of the file.
     script: &'static str,
@@ -19,7 +19,7 @@ struct Migration {
 enum MigrationKind {
     /// It only adds something: older nodes continue to work, and can be started.
     Expand,
-    /// It removes something that older nodes use, so it waits until none are left.
+    /// The migration removes something that older nodes use. It waits until none of them is left.
     Contract,
 }
 

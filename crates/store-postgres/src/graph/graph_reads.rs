@@ -1,4 +1,4 @@
-//! Reads of the graph: the snapshot of the port, on PostgreSQL.
+//! Reads of the graph: the snapshot port, implemented on PostgreSQL.
 use super::aliases::alias_key;
 use super::index_keys;
 use super::node_columns::{by_depth, edge, node, relation};

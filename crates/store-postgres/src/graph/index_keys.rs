@@ -9,7 +9,7 @@ const NUMBER: u8 = 0;
 const TEXT: u8 = 1;
 const SIGN: u64 = 1 << 63;
 
-/// Returns a key as bytes.
+/// Encodes a key as bytes, which sort like the key.
 pub(super) fn bytes(key: &IndexKey) -> Vec<u8> {
     match key {
         IndexKey::Number(number) => {

@@ -10,7 +10,7 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
 use workgraph_rows::Value;
 
-/// Returns the value in a column.
+/// Reads the value of a column.
 pub(super) fn value(row: &Row, at: usize) -> Result<Value, DatabaseError> {
     let column = row.columns().get(at);
     let unread = || DatabaseError::unreadable(column.map_or("", |column| column.name()));

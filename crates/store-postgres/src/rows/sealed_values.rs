@@ -11,7 +11,7 @@ const INSERT: &str = "INSERT INTO shared_value (name, version, content) VALUES (
 pub struct SealedValue {
     /// Name of the value.
     pub name: String,
-    /// Content, sealed.
+    /// Content, sealed with the keys of the nodes.
     pub content: String,
 }
 

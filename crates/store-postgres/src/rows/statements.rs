@@ -82,7 +82,7 @@ pub(super) fn count(table: &Table) -> String {
     format!("SELECT count(*) FROM {}", source(table))
 }
 
-/// Returns the columns that are written.
+/// Returns the names of the columns that a copy writes, separated by commas.
 fn written(table: &Table) -> String {
     let text = if table.name == "alias" { ", text" } else { "" };
     format!("{}{text}", names(table.columns))

@@ -51,7 +51,7 @@ pub struct NodeNumberLease {
     incarnation: String,
 }
 
-/// Renewed lease.
+/// Result of renewing a lease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RenewedNodeNumber {
     /// Millisecond before which gids may now be made.

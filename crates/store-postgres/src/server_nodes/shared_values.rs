@@ -7,7 +7,7 @@ const INSERT: &str = "INSERT INTO shared_value (name, version, content) VALUES (
 const REPLACE: &str =
     "UPDATE shared_value SET version = version + 1, content = $3 WHERE name = $1 AND version = $2";
 
-/// Value shared by all nodes.
+/// Value that all nodes share, with its version.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SharedValue {
     /// Number of times that it was written.

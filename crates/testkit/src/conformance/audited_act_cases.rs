@@ -16,7 +16,7 @@ use workgraph_core::storage::GraphStore;
 /// Empty store of the graph and of tokens, with operations that are not in a port.
 #[derive(Debug)]
 pub struct AuditedStore<S> {
-    /// The store.
+    /// Store under test.
     pub store: S,
     /// Returns a handle on the store that records operations as acts of an actor at a time.
     pub as_actor: fn(&S, ActorContext, SystemTime) -> S,
@@ -111,7 +111,7 @@ impl<S: GraphStore + OAuthStore> AuditedActs<S> {
         })
     }
 
-    /// Returns the store.
+    /// Returns the store under test.
     pub const fn store(&self) -> &S {
         &self.audited.store
     }

@@ -1,4 +1,4 @@
-//! Cases about edges.
+//! Cases about edges: both of their ends, replacement, liveness and guards.
 use super::{GraphStoreFailure, StoreScene, ensure, same};
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::{CustomFieldType, Type, rel};

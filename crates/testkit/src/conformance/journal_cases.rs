@@ -1,4 +1,4 @@
-//! Cases about the journal.
+//! Cases about the journal: its entries, their order, and dropping old ones.
 use super::{GraphStoreFailure, StoreScene, ensure, same};
 use workgraph_core::access::Role;
 use workgraph_core::model::gid::{GID_END, Gid};

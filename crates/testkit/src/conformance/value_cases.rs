@@ -1,4 +1,4 @@
-//! Promises of the index of custom field values, below the port of a store, where search reads it.
+//! Cases about the index of custom field values. They test a transaction directly, where searches read the index.
 use super::{GraphStoreFailure, ensure, same};
 use workgraph_core::model::draft::Draft;
 use workgraph_core::model::gid::Gid;

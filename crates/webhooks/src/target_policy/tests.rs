@@ -1,4 +1,4 @@
-//! Addresses that may be called, and those that may not.
+//! Tests of the policy: allowed and refused addresses.
 use super::*;
 
 /// Addresses that must never be called, each range with its ends.

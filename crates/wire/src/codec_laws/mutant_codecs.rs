@@ -11,7 +11,7 @@ use crate::keyring::KeyRing;
 
 pub(super) type CodecPosition = (Vec<i64>, u64, u32);
 
-/// Flaw of a mutant.
+/// Flaw of a mutant codec.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flaw {
     /// Seals every token for the same listing.

@@ -1,4 +1,4 @@
-//! Path parameters.
+//! Parameters of paths, each for the gid of a node.
 use super::{Input, InputDef, InputPlace, Named};
 use workgraph_core::Gid;
 use workgraph_core::model::registry::Type;
@@ -15,27 +15,27 @@ pub const USER: Input<Named<NodeRef>> = Input::user(
     "user_gid",
     "The user: a gid, an e-mail address or `me`.",
 );
-/// The workspace or organization.
+/// Path parameter `workspace_gid`.
 pub const WORKSPACE: Input<Named<Gid>> = gid(
     "workspace_gid",
     &[Type::Workspace],
     "The workspace or organization.",
 );
-/// The team.
+/// Path parameter `team_gid`.
 pub const TEAM: Input<Named<Gid>> = gid("team_gid", &[Type::Team], "The team.");
-/// The workspace membership.
+/// Path parameter `workspace_membership_gid`.
 pub const WORKSPACE_MEMBERSHIP: Input<Named<Gid>> = gid(
     "workspace_membership_gid",
     &[Type::WorkspaceMembership],
     "The workspace membership.",
 );
-/// The team membership.
+/// Path parameter `team_membership_gid`.
 pub const TEAM_MEMBERSHIP: Input<Named<Gid>> = gid(
     "team_membership_gid",
     &[Type::TeamMembership],
     "The team membership.",
 );
-/// The project.
+/// Path parameter `project_gid`.
 pub const PROJECT: Input<Named<Gid>> = gid("project_gid", &[Type::Project], "The project.");
 /// The project, or a user's task list instead.
 pub const PROJECT_OR_TASK_LIST: Input<Named<Gid>> = gid(
@@ -54,17 +54,17 @@ pub const MEMBERSHIP: Input<Named<Gid>> = gid(
     ],
     "The membership in a project, portfolio, goal or custom field.",
 );
-/// The project membership.
+/// Path parameter `project_membership_gid`.
 pub const PROJECT_MEMBERSHIP: Input<Named<Gid>> = gid(
     "project_membership_gid",
     &[Type::ProjectMembership],
     "The project membership.",
 );
-/// The portfolio.
+/// Path parameter `portfolio_gid`.
 pub const PORTFOLIO: Input<Named<Gid>> = gid("portfolio_gid", &[Type::Portfolio], "The portfolio.");
-/// The goal.
+/// Path parameter `goal_gid`.
 pub const GOAL: Input<Named<Gid>> = gid("goal_gid", &[Type::Goal], "The goal.");
-/// The portfolio membership.
+/// Path parameter `portfolio_membership_gid`.
 pub const PORTFOLIO_MEMBERSHIP: Input<Named<Gid>> = gid(
     "portfolio_membership_gid",
     &[Type::PortfolioMembership],
@@ -76,7 +76,7 @@ pub const PROJECT_PORTFOLIO_SETTING: Input<Named<Gid>> = gid(
     &[Type::ProjectPortfolioSetting],
     "The setting of a project in a portfolio.",
 );
-/// The section.
+/// Path parameter `section_gid`.
 pub const SECTION: Input<Named<Gid>> = gid("section_gid", &[Type::Section], "The section.");
 /// The task: a gid, or `external:` and the id that the app gave it.
 pub const TASK: Input<Named<Gid>> = gid(
@@ -84,7 +84,7 @@ pub const TASK: Input<Named<Gid>> = gid(
     &[Type::Task],
     "The task: a gid, or `external:` and the id that the app gave it.",
 );
-/// The tag.
+/// Path parameter `tag_gid`.
 pub const TAG: Input<Named<Gid>> = gid("tag_gid", &[Type::Tag], "The tag.");
 /// The task list of a user.
 pub const USER_TASK_LIST: Input<Named<Gid>> = gid(
@@ -92,9 +92,9 @@ pub const USER_TASK_LIST: Input<Named<Gid>> = gid(
     &[Type::UserTaskList],
     "The task list of a user.",
 );
-/// The story.
+/// Path parameter `story_gid`.
 pub const STORY: Input<Named<Gid>> = gid("story_gid", &[Type::Story], "The story.");
-/// The status update.
+/// Path parameter `status_update_gid`.
 pub const STATUS_UPDATE: Input<Named<Gid>> = gid(
     "status_update_gid",
     &[Type::StatusUpdate],
@@ -106,12 +106,12 @@ pub const PROJECT_STATUS: Input<Named<Gid>> = gid(
     &[Type::ProjectStatus],
     "The project status.",
 );
-/// The attachment.
+/// Path parameter `attachment_gid`.
 pub const ATTACHMENT: Input<Named<Gid>> =
     gid("attachment_gid", &[Type::Attachment], "The attachment.");
-/// The webhook.
+/// Path parameter `webhook_gid`.
 pub const WEBHOOK: Input<Named<Gid>> = gid("webhook_gid", &[Type::Webhook], "The webhook.");
-/// The custom field.
+/// Path parameter `custom_field_gid`.
 pub const CUSTOM_FIELD: Input<Named<Gid>> = gid(
     "custom_field_gid",
     &[Type::CustomField],
@@ -123,59 +123,59 @@ pub const ENUM_OPTION: Input<Named<Gid>> = gid(
     &[Type::EnumOption],
     "The option of a custom field.",
 );
-/// The job.
+/// Path parameter `job_gid`.
 pub const JOB: Input<Named<Gid>> = gid("job_gid", &[Type::Job], "The job.");
-/// The export of an organization.
+/// Path parameter `organization_export_gid`.
 pub const ORGANIZATION_EXPORT: Input<Named<Gid>> = gid(
     "organization_export_gid",
     &[Type::OrganizationExport],
     "The export of an organization.",
 );
-/// The project template.
+/// Path parameter `project_template_gid`.
 pub const PROJECT_TEMPLATE: Input<Named<Gid>> = gid(
     "project_template_gid",
     &[Type::ProjectTemplate],
     "The project template.",
 );
-/// The task template.
+/// Path parameter `task_template_gid`.
 pub const TASK_TEMPLATE: Input<Named<Gid>> = gid(
     "task_template_gid",
     &[Type::TaskTemplate],
     "The task template.",
 );
-/// The time tracking category.
+/// Path parameter `time_tracking_category_gid`.
 pub const TIME_TRACKING_CATEGORY: Input<Named<Gid>> = gid(
     "time_tracking_category_gid",
     &[Type::TimeTrackingCategory],
     "The category of tracked time.",
 );
-/// The time tracking entry.
+/// Path parameter `time_tracking_entry_gid`.
 pub const TIME_TRACKING_ENTRY: Input<Named<Gid>> = gid(
     "time_tracking_entry_gid",
     &[Type::TimeTrackingEntry],
     "The entry of tracked time.",
 );
-/// The project brief.
+/// Path parameter `project_brief_gid`.
 pub const PROJECT_BRIEF: Input<Named<Gid>> = gid(
     "project_brief_gid",
     &[Type::ProjectBrief],
     "The project brief.",
 );
-/// The time period.
+/// Path parameter `time_period_gid`.
 pub const TIME_PERIOD: Input<Named<Gid>> =
     gid("time_period_gid", &[Type::TimePeriod], "The time period.");
-/// The out-of-office entry.
+/// Path parameter `ooo_entry_gid`.
 pub const OOO_ENTRY: Input<Named<Gid>> = gid(
     "ooo_entry_gid",
     &[Type::OooEntry],
     "The out-of-office entry.",
 );
-/// The allocation.
+/// Path parameter `allocation_gid`.
 pub const ALLOCATION: Input<Named<Gid>> =
     gid("allocation_gid", &[Type::Allocation], "The allocation.");
-/// The rate.
+/// Path parameter `rate_gid`.
 pub const RATE: Input<Named<Gid>> = gid("rate_gid", &[Type::Rate], "The rate.");
-/// The budget.
+/// Path parameter `budget_gid`.
 pub const BUDGET: Input<Named<Gid>> = gid("budget_gid", &[Type::Budget], "The budget.");
 /// The approval status of a week.
 pub const TIMESHEET_APPROVAL_STATUS: Input<Named<Gid>> = gid(
@@ -183,27 +183,27 @@ pub const TIMESHEET_APPROVAL_STATUS: Input<Named<Gid>> = gid(
     &[Type::TimesheetApprovalStatus],
     "The approval status of a week.",
 );
-/// The custom type.
+/// Path parameter `custom_type_gid`.
 pub const CUSTOM_TYPE: Input<Named<Gid>> =
     gid("custom_type_gid", &[Type::CustomType], "The custom type.");
-/// The access request.
+/// Path parameter `access_request_gid`.
 pub const ACCESS_REQUEST: Input<Named<Gid>> = gid(
     "access_request_gid",
     &[Type::AccessRequest],
     "The access request.",
 );
-/// The agent.
+/// Path parameter `agent_gid`.
 pub const AGENT: Input<Named<Gid>> = gid("agent_gid", &[Type::Agent], "The agent.");
-/// The role.
+/// Path parameter `role_gid`.
 pub const ROLE: Input<Named<Gid>> = gid("role_gid", &[Type::Role], "The role.");
-/// The trigger of a rule.
+/// Path parameter `rule_trigger_gid`.
 pub const RULE_TRIGGER: Input<Named<Gid>> = gid(
     "rule_trigger_gid",
     &[Type::RuleTrigger],
     "The trigger of a rule, as the operator made it.",
 );
 
-/// The goal relationship.
+/// Path parameter `goal_relationship_gid`.
 pub const GOAL_RELATIONSHIP: Input<Named<Gid>> = gid(
     "goal_relationship_gid",
     &[Type::GoalRelationship],
@@ -212,23 +212,23 @@ pub const GOAL_RELATIONSHIP: Input<Named<Gid>> = gid(
 
 /// A path parameter as a type: operations that work alike on nodes of several types take it as a type parameter.
 pub trait PathNode: Send + Sync + 'static {
-    /// The parameter.
+    /// Path parameter that the type represents.
     const INPUT: &'static Input<Named<Gid>>;
 }
 
-/// The task of a path.
+/// Path parameter for a task.
 #[derive(Debug)]
 pub struct PathTask;
-/// The project of a path.
+/// Path parameter for a project.
 #[derive(Debug)]
 pub struct PathProject;
 /// The project of a path, or a user's task list instead.
 #[derive(Debug)]
 pub struct PathProjectOrTaskList;
-/// The portfolio of a path.
+/// Path parameter for a portfolio.
 #[derive(Debug)]
 pub struct PathPortfolio;
-/// The goal of a path.
+/// Path parameter for a goal.
 #[derive(Debug)]
 pub struct PathGoal;
 

@@ -16,9 +16,9 @@ pub type PathParameters = [(&'static str, String)];
 pub struct UploadedFile {
     /// The gid under which the file is stored. The attachment will have the same gid.
     pub gid: Gid,
-    /// The name from the client, if there is one.
+    /// The name that the client gave the file.
     pub name: Option<String>,
-    /// Its size in bytes.
+    /// The size of the file in bytes.
     pub size: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct RawInputs<'a> {
     pub query: QueryParams,
     /// The `data` of the body.
     pub data: Map<String, Value>,
-    /// The file in the body.
+    /// The uploaded file; `None` if the body has none.
     pub file: Option<UploadedFile>,
     /// The user that `me` stands for.
     pub me: Gid,

@@ -203,7 +203,7 @@ impl<'a> InputReader<'a> {
         Err(DomainError::field(input.name, reason))
     }
 
-    /// Returns the file in the body.
+    /// Returns the uploaded file, if the body has one.
     pub(crate) fn file(&self) -> Option<&'a UploadedFile> {
         self.raw.file.as_ref()
     }

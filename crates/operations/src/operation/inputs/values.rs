@@ -15,14 +15,14 @@ use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
 /// Reference to a node, with the declaration of its input.
 #[derive(Clone, Debug)]
 pub struct Named<R> {
-    /// The declaration.
+    /// Declaration of the input that names it.
     pub input: &'static InputDef,
     /// The reference: a gid, or a reference of any kind.
     pub node: R,
 }
 
 impl<R: Clone + Into<NodeRef>> Named<R> {
-    /// Returns the reference.
+    /// Returns the reference, for a query.
     #[must_use]
     pub fn node_ref(&self) -> NodeRef {
         self.node.clone().into()

@@ -135,7 +135,7 @@ fn no_values(data: &Map<String, Value>) -> Result<(), DomainError> {
 
 /// Values of the fields of a custom field.
 pub(super) struct FieldValues {
-    /// All fields.
+    /// All fields of the body.
     pub(super) checked: CheckedInputs,
     /// The name, if it is given.
     pub(super) name: Deferred<Option<String>>,

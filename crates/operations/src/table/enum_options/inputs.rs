@@ -98,11 +98,11 @@ fn read_changed(data: &Map<String, Value>) -> Result<CheckedInputs, DomainError>
     validate::check_inputs(&enum_option::ENUM_OPTION, data, false)
 }
 
-/// A new option of a field.
+/// Option to create.
 pub(super) struct NewOption {
-    /// The check of the name.
+    /// Result of the check of the name.
     pub(super) name: Deferred<()>,
-    /// The fields of the option.
+    /// Fields of the new option.
     pub(super) fields: Deferred<CheckedInputs>,
 }
 

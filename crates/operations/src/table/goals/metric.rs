@@ -1,4 +1,4 @@
-//! Metrics of goals.
+//! Metrics by which goals measure their progress.
 use crate::operation::Decision;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputPlace, InputReader, Named, OperationInput, path,
@@ -133,9 +133,8 @@ impl OperationInput for SetCurrentValue {
     }
 }
 
-/// An input with a goal.
+/// Inputs that name a goal.
 pub(super) trait OfGoal {
-    /// Returns the goal.
     fn goal(&self) -> &Named<Gid>;
 }
 

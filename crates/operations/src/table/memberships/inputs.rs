@@ -157,7 +157,7 @@ impl OperationInput for UpdateMembership {
     }
 }
 
-/// A membership.
+/// Membership to delete.
 pub(super) struct DeleteMembership {
     pub(super) membership: Named<Gid>,
 }

@@ -1,4 +1,4 @@
-//! Duplication of portfolios.
+//! Duplication of a portfolio, with its items.
 use crate::operation::Decision;
 use crate::operation::inputs::{
     Deferred, Input, InputDef, InputReader, Named, OperationInput, path,

@@ -96,7 +96,7 @@ impl OperationInput for UpdateProject {
     }
 }
 
-/// A project.
+/// Inputs of an operation on one project.
 pub(super) struct OneProject {
     pub(super) project: Named<Gid>,
 }

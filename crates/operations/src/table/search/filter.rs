@@ -40,7 +40,7 @@ pub(super) enum Quantifier {
 /// Comparison of a match with the value of a filter.
 #[derive(Clone, Copy)]
 pub(super) enum Comparison {
-    /// Matches whose field has that value.
+    /// Matches whose field has this value.
     Is,
     /// Matches whose field has a smaller value.
     Before,

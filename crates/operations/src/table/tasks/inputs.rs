@@ -68,9 +68,9 @@ fn read_text(
 
 /// The assignee of listed tasks.
 pub(super) enum Assignee {
-    /// No user.
+    /// Tasks without an assignee.
     Nobody,
-    /// This user.
+    /// Tasks of this user.
     User(NodeRef),
 }
 

@@ -92,7 +92,7 @@ pub(super) const MEMBERSHIPS_IN: Input<Named<Gid>> = Input::gid(
 )
 .required();
 
-/// A user and a workspace.
+/// User, and the workspace in which the operation looks.
 pub(super) struct UserIn {
     pub(super) user: Named<NodeRef>,
     pub(super) workspace: Named<Gid>,

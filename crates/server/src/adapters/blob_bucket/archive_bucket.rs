@@ -22,7 +22,7 @@ const SMALL_PARTS: usize = 1_000;
 /// Size of the later parts, as a multiple of the normal size.
 const LARGER: usize = 8;
 
-/// Archive in a bucket.
+/// Archive of the database in a bucket.
 #[derive(Clone)]
 pub(crate) struct ArchiveBucket(Arc<BucketConnection>);
 

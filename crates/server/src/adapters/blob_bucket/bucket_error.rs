@@ -1,4 +1,4 @@
-//! Conversion of bucket errors to those of the port.
+//! Conversion of errors of a bucket to errors of the blob store.
 use anyhow::Error;
 use workgraph_api::ports::blob_store::BlobStoreError;
 

@@ -62,7 +62,7 @@ pub(crate) fn owner_id(folder: &Path, entropy: &dyn Entropy) -> Result<String> {
 }
 
 impl BucketOwner {
-    /// Returns the owner with this id.
+    /// Makes an owner from the id of a data folder or a database.
     pub(super) fn new(id: String) -> Self {
         let claimed = OnceCell::new();
         Self { id, claimed }

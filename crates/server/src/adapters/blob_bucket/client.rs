@@ -26,7 +26,7 @@ const PAUSES: [Duration; 3] = [
 /// Maximum size in bytes of a reply that is not a file.
 const REPLY_MAX: usize = 8 << 20;
 
-/// Client of one bucket.
+/// Client of one bucket, with its address, its keys and its connections.
 pub(super) struct BucketClient {
     bucket: Bucket,
     credentials: Credentials,
@@ -103,7 +103,7 @@ impl BucketClient {
         format!("{}{shard:02x}/", self.prefix)
     }
 
-    /// Returns the key of a file.
+    /// Returns the key of the object with a file.
     pub(super) fn key(&self, file: Gid) -> String {
         format!("{}{file}", self.shard_prefix(shard_of(file)))
     }
@@ -426,7 +426,6 @@ fn next_page(
     Ok(Some(next))
 }
 
-/// Returns the value of a header.
 pub(super) fn header(reply: &Reply, name: &str) -> Option<String> {
     let value = reply.headers.get(name)?.to_str().ok()?;
     Some(value.to_owned())
@@ -440,7 +439,7 @@ async fn done(reply: Reply) -> Result<Vec<u8>> {
     Err(refused(reply).await)
 }
 
-/// Returns the error of a reply.
+/// Converts a reply that reports an error into an error.
 async fn refused(reply: Reply) -> anyhow::Error {
     let status = reply.status;
     let body = reply.all(REPLY_MAX).await.and_then(xml);
@@ -457,7 +456,6 @@ fn refusal(status: u16, body: Option<&XmlReply>) -> anyhow::Error {
 /// Refusal of a request by a bucket.
 #[derive(Debug)]
 pub(super) struct Refused {
-    /// HTTP status.
     pub(super) status: u16,
     text: String,
 }

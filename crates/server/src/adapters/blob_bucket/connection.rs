@@ -34,12 +34,12 @@ const IDLE_MAX: usize = 32;
 /// Bytes of a part that are read at once.
 const PIECE: usize = 128 << 10;
 
-/// Content of a request.
+/// Content of a request, in memory or in a file.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     /// Bytes; empty for requests without a body.
     Bytes(Bytes),
-    /// Part of a file.
+    /// A part of a file on disk.
     Part(FinishedPart),
 }
 
@@ -104,13 +104,12 @@ pub(super) struct Endpoint {
     pub(super) is_tls: bool,
     /// Name or address.
     pub(super) host: String,
-    /// Port.
     pub(super) port: u16,
     /// Value of `Host`.
     pub(super) authority: String,
 }
 
-/// Connections to one server.
+/// Pool of connections to one server.
 pub(super) struct Connections {
     endpoint: Endpoint,
     tls: OnceLock<TlsConnector>,
@@ -131,9 +130,7 @@ impl Drop for Connection {
 
 /// Reply whose body has not been read yet.
 pub(super) struct Reply {
-    /// Status.
     pub(super) status: u16,
-    /// Headers.
     pub(super) headers: HeaderMap,
     body: Incoming,
     /// The connection, until the body has ended.

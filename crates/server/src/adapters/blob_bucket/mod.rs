@@ -38,7 +38,7 @@ const PART_SIZE: u64 = 8 << 20;
 /// Maximum number of parts per file.
 const PARTS_MAX: u64 = 10_000;
 
-/// Bucket of files.
+/// Blob store in a bucket.
 pub(crate) struct BlobBucket {
     client: Arc<BucketClient>,
     owner: BucketOwner,

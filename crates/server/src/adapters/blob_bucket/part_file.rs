@@ -48,7 +48,7 @@ impl PartFile {
         })
     }
 
-    /// Returns the length in bytes.
+    /// Returns the number of bytes written so far.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
@@ -98,7 +98,7 @@ pub(super) struct FinishedPart {
 }
 
 impl FinishedPart {
-    /// Returns the length in bytes.
+    /// Returns the size of the part in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use workgraph_api::ports::blob_store::{BlobStoreError, BlobWriter};
 use workgraph_core::Gid;
 
-/// Writer of one file.
+/// Writer of a file, which sends its parts as they fill up.
 pub(super) struct BucketWriter {
     client: Arc<BucketClient>,
     file: Gid,

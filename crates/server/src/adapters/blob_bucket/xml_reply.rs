@@ -3,7 +3,7 @@ use quick_xml::Reader;
 use quick_xml::escape::unescape;
 use quick_xml::events::Event;
 
-/// Reply of a bucket.
+/// Reply of a bucket in XML, reduced to the elements of its root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlReply {
     /// Name of the root element.

@@ -27,13 +27,13 @@ const CONNECT: Duration = Duration::from_secs(5);
 /// Port to the network, reduced to the needs of deliveries.
 #[async_trait]
 pub(crate) trait NetworkAccess: Send + Sync {
-    /// Returns the addresses of a name.
+    /// Resolves a name to its addresses.
     async fn resolve(&self, name: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
-    /// Connects to an address.
+    /// Opens a connection to an address.
     async fn connect(&self, to: SocketAddr) -> io::Result<TcpStream>;
 }
 
-/// Network of the machine.
+/// Network of this machine.
 #[derive(Debug, Default)]
 pub(crate) struct SystemNetwork {
     lookups: DnsLookups,

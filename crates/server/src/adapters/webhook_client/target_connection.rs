@@ -45,7 +45,7 @@ impl Drop for TargetConnection {
     }
 }
 
-/// Outcome of a request.
+/// Outcome of sending a request over a connection.
 pub(super) enum SendOutcome {
     /// An answer, and the connection, if it can take another request.
     Answered(TargetReply, Option<TargetConnection>),

@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use workgraph_core::Gid;
 
-/// State of an export.
+/// State of an export in progress.
 pub(crate) struct ExportState {
     pub(crate) people: ExportedPeople,
     pub(crate) labels: FixtureLabels,

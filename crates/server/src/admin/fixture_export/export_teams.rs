@@ -65,7 +65,7 @@ fn app_json(app: &App, secret: Option<&AppEntry>) -> Value {
     out.into()
 }
 
-/// Team with its members.
+/// Exported team, with its members.
 struct ExportedTeam {
     record: Record,
     workspace: Gid,
@@ -73,7 +73,7 @@ struct ExportedTeam {
     members: Vec<Gid>,
 }
 
-/// Teams of all workspaces.
+/// Exported teams of all workspaces.
 pub(crate) struct ExportedTeams {
     teams: Vec<ExportedTeam>,
     first_workspace: Option<Gid>,

@@ -1,4 +1,4 @@
-//! People of an exported world: their workspaces and roles, and who creates what in the fixture.
+//! People of an exported world: their workspaces and roles, and the objects that each creates in the fixture.
 use crate::admin::fixture_export::fixture_labels::FixtureLabels;
 use crate::admin::fixture_export::world_reader::WorldReader;
 use anyhow::{Context, Result};

@@ -21,7 +21,7 @@ pub(crate) enum RequestPhase {
     Members,
 }
 
-/// Request of an exported fixture.
+/// Request that an exported fixture sends.
 pub(crate) struct ExportedRequest {
     operation: &'static str,
     path: Map<String, Value>,
@@ -60,7 +60,7 @@ impl ExportedRequest {
         self
     }
 
-    /// Sets its sender.
+    /// Sets the person who sends the request.
     pub(crate) fn sent_by(mut self, sender: Option<String>) -> Self {
         self.sender = sender;
         self
@@ -96,7 +96,7 @@ pub(crate) struct ExportedRequests {
 }
 
 impl ExportedRequests {
-    /// Adds a request.
+    /// Adds a request to a phase.
     pub(crate) fn add(&mut self, phase: RequestPhase, request: ExportedRequest) {
         self.phases.entry(phase).or_default().push(request.json());
     }

@@ -1,4 +1,4 @@
-//! Labels in an exported fixture: the names of its objects, and the values that stand for days and times.
+//! Labels in an exported fixture: names of objects, and values that represent days and times.
 use crate::admin::fixture_names::{IN_DAYS, IN_SECONDS, LINK, REFERENCE};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,13 +73,13 @@ impl FixtureLabels {
         self.labels.get(&gid).map(String::as_str)
     }
 
-    /// Returns the value that stands for the gid of an object, if it is part of the fixture.
+    /// Returns the reference `@NAME` to an object, if the object is part of the fixture.
     pub(crate) fn reference(&self, gid: Gid) -> Option<Value> {
         let label = self.label(gid)?;
         Some(format!("{REFERENCE}{label}").into())
     }
 
-    /// Returns the value that stands for a day.
+    /// Returns the value that represents a day.
     pub(crate) fn day(&self, text: &str) -> Value {
         let Ok(day) = Date::parse(text) else {
             return text.into();
@@ -88,7 +88,7 @@ impl FixtureLabels {
         json!({ IN_DAYS: days })
     }
 
-    /// Returns the value that stands for a time.
+    /// Returns the value that represents a time.
     pub(crate) fn time(&self, text: &str) -> Value {
         let Ok(time) = Time::parse(text) else {
             return text.into();

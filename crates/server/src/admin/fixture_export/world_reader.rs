@@ -17,7 +17,7 @@ const CREATOR: &str = "created_by";
 /// Keys of the rich texts in a stored node.
 const RICH_TEXTS: [&str; 3] = ["html_notes", "html_text", "html_description"];
 
-/// Record of an object.
+/// Record of an object, as the API sends it.
 pub(crate) struct Record {
     pub(crate) gid: Gid,
     /// Requested fields, in the form of the API.
@@ -59,7 +59,7 @@ impl Record {
     }
 }
 
-/// Reader of a workspace.
+/// Reader of one workspace, for all of its objects.
 #[derive(Clone, Copy)]
 pub(crate) struct WorldReader<'a> {
     pub(crate) service: &'a AdminService,

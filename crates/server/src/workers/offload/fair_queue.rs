@@ -1,4 +1,4 @@
-//! Queue in which the keys take turns.
+//! Queues in which keys, or the owners of keys, take turns.
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 

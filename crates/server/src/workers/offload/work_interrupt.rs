@@ -14,7 +14,7 @@ use workgraph_core::{Interrupt, InterruptReason};
 /// computing thread keep the processor for several milliseconds, and each short read would have to wait.
 const STRETCH: u32 = 512;
 
-/// Interrupt of one piece of work.
+/// Interrupt of one piece of work, which the offload moves and stops.
 #[derive(Debug)]
 pub(crate) struct WorkInterrupt {
     flow: OffloadFlow,

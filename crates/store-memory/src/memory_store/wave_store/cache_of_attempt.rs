@@ -1,4 +1,4 @@
-//! Cache of an attempt of a wave store.
+//! Cache that attempts of a wave store read from.
 use std::cell::RefCell;
 use std::sync::Arc;
 use workgraph_core::Viewer;

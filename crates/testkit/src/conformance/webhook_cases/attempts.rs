@@ -1,4 +1,4 @@
-//! Results of attempts that were overtaken, such as those of a node that lost its lease without noticing.
+//! Cases about late results of attempts, such as those of a node that has lost its lease without noticing.
 use super::{at, ensure, hook, same};
 use crate::conformance::GraphStoreFailure;
 use workgraph_webhooks::{

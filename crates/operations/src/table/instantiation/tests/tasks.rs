@@ -1,4 +1,4 @@
-//! Tests of tasks from task templates.
+//! Tests of instantiating task templates.
 use super::new_node;
 use crate::decision_scene::{DecisionScene, written};
 use serde_json::json;
