@@ -38,7 +38,7 @@ pub(crate) struct BenchRow {
     pub(crate) ceiling: &'static str,
     /// Figure compared by the ratio.
     pub(crate) basis: Basis,
-    /// Bound of the ratio.
+    /// Bound that the ratio is compared with.
     pub(crate) bound: Bound,
 }
 

@@ -21,7 +21,7 @@ const LISTED: u64 = 10;
 pub(crate) struct CountContext {
     /// Name of the build profile.
     pub(crate) build: String,
-    /// Tasks in the graph.
+    /// Number of tasks in the graph.
     pub(crate) tasks: u64,
 }
 
@@ -169,7 +169,7 @@ impl ExpectedCounts {
         out
     }
 
-    /// Returns the expected counts of a row.
+    /// Returns the expected counts of a row, if the list has them.
     pub(crate) fn get(&self, context: &CountContext, row: &str) -> Option<&RowCount> {
         self.0.get(&(context.clone(), row.to_owned()))
     }

@@ -39,13 +39,10 @@ pub(crate) struct LoadSpec {
     pub(crate) seed: Option<u64>,
     /// Maximum number of requests per second; without it the next request is sent as soon as one is answered.
     pub(crate) pace: Option<u32>,
-    /// Maker of the requests.
     pub(crate) make: Arc<RequestMaker>,
-    /// Observer of the responses, if any.
     pub(crate) seen: Option<Arc<ResponseObserver>>,
 }
 
-/// Result of a load.
 #[derive(Debug, Default)]
 pub(crate) struct LoadResult {
     /// Number of requests answered with 2xx.

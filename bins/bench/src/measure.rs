@@ -12,7 +12,7 @@ use crate::server_process::ServerProcess;
 /// Duration of the load before the measurement.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// Figures of one measurement.
+/// Figures of one measurement: rate, processor time, latency and failures.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figure {
     /// Requests, or other units of work, per second.
@@ -63,7 +63,6 @@ impl Figure {
     }
 }
 
-/// Returns the median of some numbers.
 pub(crate) fn median(numbers: &[f64]) -> Option<f64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Output of commands.
+//! Printing of the output of commands.
 /// Prints a line. The reader may have closed the pipe, which is no error.
 pub(crate) fn say(text: &str) {
     use std::io::Write;

@@ -74,7 +74,7 @@ impl<'g> AuthorizedOperation<'g> {
         self.row.0
     }
 
-    /// Returns the grant that has the scope.
+    /// Returns the grant whose scope allows the operation.
     pub(crate) const fn grant(self) -> &'g Grant {
         self.grant
     }

@@ -25,7 +25,7 @@ pub struct ApiRequest {
     pub content_type: Option<String>,
     /// True if the request asks for the limits ([`EXPLAIN_HEADER`](crate::limits::explain::EXPLAIN_HEADER)).
     pub explain: bool,
-    /// The body, as it was sent.
+    /// The body as the client sent it.
     pub body: Bytes,
 }
 
@@ -57,7 +57,7 @@ pub struct ApiResponse {
     pub status: u16,
     /// Headers in addition to those of every response.
     pub headers: Vec<(&'static str, String)>,
-    /// The body, as JSON.
+    /// The body as JSON bytes.
     pub body: Bytes,
     /// True if many responses share the bytes of the body, which live as long as the process.
     pub is_body_shared: bool,
@@ -113,7 +113,7 @@ impl ApiResponse {
             ..Self::json(status, Vec::new()).refused_for(reason.into())
         }
     }
-    /// Sets the refusal of the response.
+    /// Marks the response as a refusal, with its reason.
     #[must_use]
     pub fn refused_for(mut self, refusal: impl Into<Refusal>) -> Self {
         self.refusal = Some(refusal.into());
@@ -132,7 +132,7 @@ impl ApiResponse {
         self.headers.push((name, value.into()));
         self
     }
-    /// Returns the value of a header.
+    /// Returns the value of a header, if the response has it.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers

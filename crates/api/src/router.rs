@@ -31,7 +31,6 @@ pub struct RouteMatch {
 }
 
 impl RouteMatch {
-    /// Returns the operation with its number.
     pub(crate) const fn row(&self) -> NumberedOperation {
         (self.operation, self.number)
     }

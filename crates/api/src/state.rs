@@ -72,7 +72,7 @@ pub struct ApiDependencies {
     pub entropy: Arc<dyn Entropy>,
     /// Settings of the API.
     pub settings: ApiSettings,
-    /// Limits of each token.
+    /// Limits that apply to each token.
     pub limits: TokenLimits,
     /// The keys that seal page tokens.
     pub keys: KeyRing,

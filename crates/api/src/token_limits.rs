@@ -25,7 +25,7 @@ pub const LIMITS: [Limit; 5] = [STANDARD, SEARCH, CONCURRENT_READS, CONCURRENT_W
 /// ([`Api::set_token_limits`](crate::state::Api::set_token_limits)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenLimits {
-    /// The standard quota, by plan.
+    /// Standard quota of requests, by plan.
     pub standard: PlanQuotas,
     /// Searches per minute, counted separately from the standard quota. Refused searches do not count.
     pub search_per_minute: u32,
@@ -54,7 +54,7 @@ pub struct PlanQuotas {
     pub floor_percent: u8,
 }
 
-/// Limits in shadow mode.
+/// Limits in shadow mode: a flag for each of [`LIMITS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ShadowLimits([bool; LIMITS.len()]);
 
@@ -173,11 +173,11 @@ fn plans(limits: &TokenLimits) -> u64 {
 pub struct RemainingLimits {
     /// Requests left in the standard quota.
     pub standard: u32,
-    /// The standard quota.
+    /// Maximum number of requests in the standard quota.
     pub standard_limit: u32,
-    /// Searches left.
+    /// Searches left in the search quota.
     pub search: u32,
-    /// The search quota.
+    /// Maximum number of searches in the search quota.
     pub search_limit: u32,
     /// Credits left, below 0 in debt, and their maximum; `None` if there is no such limit.
     pub credits: Option<(i64, u32)>,

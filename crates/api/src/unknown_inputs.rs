@@ -21,7 +21,6 @@ const OF_PAGES: [&str; 3] = ["offset", "path", "uri"];
 const BODY_AGAIN: &str = "body";
 /// Beginning of the names of output options.
 const OUTPUT_OPTION: &str = "opt_";
-/// Output options.
 const OUTPUT_OPTIONS: [&str; 4] = ["opt_fields", "opt_expand", "opt_pretty", "opt_jsonp"];
 
 /// Reports the names that an operation does not know to a watch.

@@ -101,7 +101,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Result of an inspection.
+/// Counts and findings of an inspection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct InspectionReport {
     /// The number of rows.

@@ -18,7 +18,7 @@ pub struct AuditLogProgress {
 pub struct StoredCheckpoint {
     /// The last stored checkpoint when this one was signed.
     pub previous: Option<String>,
-    /// The signed line.
+    /// Text of the checkpoint, with its signature.
     pub line: String,
     /// Number of the last row that it covers.
     pub head: u64,
@@ -34,7 +34,7 @@ pub struct AuditLogStoreError(pub String);
 /// Store of the log. Other code writes the rows, each in the transaction of the act that it records.
 #[async_trait]
 pub trait AuditLogStore: Send + Sync {
-    /// Returns the progress of the log.
+    /// Returns the end of the log, and its last checkpoint.
     ///
     /// # Errors
     /// Fails if the store cannot be read.

@@ -22,7 +22,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Returns the text that is signed.
+    /// Returns the part of the line that the signature covers.
     fn text(&self) -> String {
         let Self {
             signed_at_ms: at,

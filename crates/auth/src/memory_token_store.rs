@@ -54,13 +54,11 @@ impl MemoryTokens {
         })
     }
 
-    /// Returns the effective record of a token.
     fn effective(&self, token: &TokenRecord) -> TokenRecord {
         let ancestors = self.ancestors(token);
         ancestors.map_or_else(|| token.clone(), |ancestors| ancestors.effective(token))
     }
 
-    /// Returns the live authorization of an app by a user.
     fn live_authorization(&self, user: u64, app: u64) -> Option<&Authorization> {
         let id = self.live_authorizations.get(&(user, app))?;
         self.authorizations.get(id)

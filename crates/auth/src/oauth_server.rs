@@ -144,7 +144,7 @@ impl OAuthServerBuilder {
         self
     }
 
-    /// Returns the server.
+    /// Builds the server.
     #[must_use]
     pub fn build(self) -> OAuthServer {
         OAuthServer(Arc::new(self.0))

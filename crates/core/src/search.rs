@@ -87,7 +87,7 @@ pub struct SearchQuery<N = Gid> {
     pub ty: Type,
     /// Conditions, all of which must hold.
     pub clauses: Vec<Clause<N>>,
-    /// Order of the matches.
+    /// Order in which matches are returned.
     pub order: SortOrder,
     /// True if the order is from the least to the greatest. Nodes without a value come last in both
     /// directions; nodes with equal values are ordered by gid, in the same direction.
@@ -123,7 +123,7 @@ pub enum Clause<N = Gid> {
     Blocking(bool),
     /// The node's value of a custom field meets a predicate.
     Value(N, ValuePredicate),
-    /// Never holds.
+    /// Matches no node.
     Never,
 }
 
@@ -186,7 +186,7 @@ pub enum ValuePredicate {
     Contains(String),
 }
 
-/// Order of matches.
+/// Order in which a search returns its matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SortOrder {
     /// By the value of an index column.

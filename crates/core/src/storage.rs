@@ -108,7 +108,7 @@ pub trait GraphStore: Send + Sync {
 /// Query for commits about a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EventQuery {
-    /// Gid of the node.
+    /// Gid of the node that the commits are about.
     pub about: Gid,
     /// Sequence number after which the commits begin.
     pub after: Seq,

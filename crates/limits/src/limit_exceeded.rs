@@ -82,7 +82,7 @@ pub struct AdmissionCounts {
     pub limits: Vec<(Limit, LimitCounts)>,
 }
 
-/// Counts of one limit.
+/// Counts of decisions by one limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitCounts {
     /// Admitted requests that the limit was checked for.

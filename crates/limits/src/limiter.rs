@@ -211,7 +211,7 @@ impl<K: Hash + Eq + Clone, S: BuildHasher> Limiter<K, S> {
         self.rules.store(settings);
     }
 
-    /// Returns the current settings.
+    /// Returns a copy of the current settings.
     #[must_use]
     pub fn settings(&self) -> LimiterSettings {
         self.rules.load()

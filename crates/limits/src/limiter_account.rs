@@ -18,7 +18,6 @@ pub(crate) struct LimiterAccount<K> {
     rare: Option<Box<RareState>>,
     balance: CreditBalance,
     flights: InFlight,
-    /// Log of the first window.
     first: WindowLog,
 }
 

@@ -15,14 +15,14 @@ pub struct LimiterSettings {
     pub windows: Vec<WindowSettings>,
     /// Maximum numbers of concurrent requests, each for a class of requests.
     pub concurrent: Vec<ConcurrentSettings>,
-    /// The cost quota.
+    /// Settings of the cost quota.
     pub cost: CostSettings,
     /// Time by which every admitted request has ended, since the server stops it by then. A refusal by a concurrency limit
     /// states the wait until the latest of these deadlines.
     pub deadline: Duration,
 }
 
-/// Settings of a window.
+/// Settings of one window: its name, its rate, and the weight of refused attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSettings {
     /// Name of the window in refusals and headers.

@@ -20,7 +20,7 @@ pub struct LimiterState {
     pub recent: Vec<RecentRequest>,
 }
 
-/// State of a window.
+/// State of one window for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowState {
     /// Name and index of the window.
@@ -58,7 +58,7 @@ pub struct SlotState {
     pub shadow: bool,
 }
 
-/// State of the cost quota.
+/// State of the cost quota for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CostState {
     /// Name of the quota.

@@ -70,7 +70,7 @@ pub trait SharedLimiter: fmt::Debug + Send + Sync {
     fn counts(&self) -> SharedCounts;
 }
 
-/// Mode of decisions.
+/// Mode in which a shared limiter makes decisions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SharedMode {
     /// The shared limiter decides.
@@ -114,9 +114,9 @@ pub struct AttemptReceipt {
 /// Limiter of the keys and totals of their owners, which decide together in this process.
 #[derive(Debug)]
 pub struct LocalLimits<'a, K = LimitKey, S = UniformState, O = u64, T = S> {
-    /// Limiter of the keys.
+    /// Limiter by the key of a request.
     pub limiter: &'a Limiter<K, S>,
-    /// Totals of the owners.
+    /// Totals by the owner of the key.
     pub totals: &'a OwnerTotals<O, T>,
 }
 

@@ -52,7 +52,6 @@ pub(crate) struct DecisionScene {
     pub(crate) app: Option<u64>,
     /// File in the bodies of the requests.
     pub(crate) file: Option<UploadedFile>,
-    /// Settings of the API.
     pub(crate) settings: ApiSettings,
 }
 
@@ -260,7 +259,6 @@ impl DecisionScene {
         })
     }
 
-    /// Describes a list, from a query string.
     pub(crate) fn described(
         &self,
         by: Gid,
@@ -434,7 +432,6 @@ pub(crate) fn with(mut body: Value, more: Value) -> Value {
     body
 }
 
-/// Returns a node as a decision writes it.
 pub(crate) fn node(decision: &Decision, gid: Gid) -> &Node {
     saved(decision, gid).expect("the decision writes the node")
 }

@@ -1,4 +1,4 @@
-//! The HTTP methods of operations.
+//! The HTTP methods that operations use.
 
 /// The methods that operations use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -29,7 +29,7 @@ pub struct Operation {
     pub scope: Option<&'static str>,
     /// Declarations of its typed inputs.
     pub inputs: &'static [&'static InputDef],
-    /// Filters of its list.
+    /// Filters that requests can put on the list.
     pub row_filters: &'static [&'static Input<RowFilter>],
     /// The shape of a successful response.
     pub response: ResponseKind,
@@ -158,7 +158,7 @@ pub struct ListRequest {
     pub computed: bool,
     /// The parameter that names the anchor, for errors.
     pub anchor: &'static str,
-    /// The types that the anchor may have.
+    /// Types of nodes that may have the list.
     pub anchor_types: &'static [Type],
     /// Other nodes that the request names.
     pub referenced: Vec<ReferencedNode>,

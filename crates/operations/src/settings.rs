@@ -44,7 +44,7 @@ pub struct ApiSettings {
     /// True if tokens, responses and commits are cached. If false, the stores are read each time: responses are the same, only
     /// slower. This is meant for debugging.
     pub caches: bool,
-    /// The request inspector.
+    /// Settings of the request inspector.
     pub inspector: InspectorSettings,
     /// The total size of attached files.
     pub attachments: AttachmentSettings,

@@ -4,7 +4,6 @@ use workgraph_auth::AuthRefusal;
 
 use crate::pages::{ErrorPage, HtmlPage, paths};
 
-/// Returns a page as a response.
 pub(crate) fn page(status: u16, page: HtmlPage) -> ApiResponse {
     let headers = page.headers();
     let mut reply = ApiResponse::json(status, page.html.into_bytes());

@@ -8,7 +8,7 @@ use thiserror::Error;
 use workgraph_auth::{AuthStoreError, OAuthStore, Secret, SigningKeyRing};
 use workgraph_core::audit::ActorContext;
 
-/// Error of a full password queue.
+/// Error of a password check for which the queue has no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("too many passwords are being checked")]
 pub struct PasswordQueueFull;
@@ -80,7 +80,7 @@ pub trait SigningKeys: Send + Sync {
     async fn ring(&self) -> Result<Arc<SigningKeyRing>, AuthStoreError>;
 }
 
-/// Membership of a user in a workspace.
+/// Workspace that a user belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserWorkspace {
     /// Gid of the workspace.
@@ -106,7 +106,7 @@ pub trait WorkspaceDirectory: Send + Sync {
     /// Returns the workspaces of a user, in order of gid.
     async fn workspaces_of(&self, user: u64) -> Result<Vec<UserWorkspace>, AuthStoreError>;
 
-    /// Returns the unanswered invitations of a user.
+    /// Returns the invitations that a user has not answered yet.
     async fn invitations(&self, user: u64) -> Result<Vec<InvitationSummary>, AuthStoreError>;
 
     /// Accepts or declines an invitation of a user. Returns false if the user has no such invitation.

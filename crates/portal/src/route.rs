@@ -28,7 +28,6 @@ pub(crate) enum Endpoint {
     Icon,
 }
 
-/// Pattern of paths.
 #[derive(Clone, Copy, Debug)]
 enum PathPattern {
     /// Exactly this path.

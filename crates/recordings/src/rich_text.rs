@@ -22,7 +22,6 @@ pub(crate) fn without_object_links(text: &str) -> String {
     })
 }
 
-/// Returns a text with each of its tags changed.
 fn in_tags(text: &str, change: impl Fn(&str) -> String) -> String {
     let mut changed = String::with_capacity(text.len());
     let mut rest = text;

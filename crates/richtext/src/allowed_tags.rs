@@ -119,7 +119,6 @@ pub(crate) static OBJECT_TYPES: &[&str] = &[
 
 const SCHEMES: [&str; 3] = ["http", "https", "mailto"];
 
-/// Returns the tags of a profile.
 pub(crate) fn of(flavor: RichTextProfile) -> impl Iterator<Item = &'static Tag> {
     let tier = match flavor {
         RichTextProfile::Comment | RichTextProfile::Description => TagAvailability::All,

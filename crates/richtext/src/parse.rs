@@ -40,7 +40,6 @@ impl MarkupToken {
 /// The attributes of a link that name objects besides its target.
 pub(crate) const ALONG: [&str; 2] = ["data-asana-project", "data-asana-tag"];
 
-/// Returns an attribute by its name.
 pub(crate) fn get<'a>(attributes: &'a Attributes, name: &str) -> Option<&'a str> {
     attributes
         .iter()

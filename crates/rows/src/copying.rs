@@ -3,7 +3,7 @@ use crate::digests::{PAGE, StoreDigest, TableDigest, digest, each_page};
 use crate::ports::{RowReader, RowWriter, RowsError};
 use crate::tables::TABLES;
 
-/// Progress of a copy.
+/// Progress of a copy: the current step, and the rows copied so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CopyProgress {
     /// Step: the name of the table, `indexes`, or `comparison`.
@@ -14,7 +14,7 @@ pub struct CopyProgress {
     pub total: u64,
 }
 
-/// Result of a copy.
+/// Result of a copy that is complete and equal to its source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CopyOutcome {
     /// Digests, which are the same for the source and the copy.

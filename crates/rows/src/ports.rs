@@ -34,11 +34,11 @@ pub enum RowsError {
     Different {
         /// Name of the table.
         table: &'static str,
-        /// Rows of the source.
+        /// Number of rows in the source.
         source_rows: u64,
         /// Digest of the source, in hexadecimal digits.
         source_digest: String,
-        /// Rows of the copy.
+        /// Number of rows in the copy.
         target_rows: u64,
         /// Digest of the copy, in hexadecimal digits.
         target_digest: String,

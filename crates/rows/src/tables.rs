@@ -22,7 +22,7 @@ pub enum ColumnContent {
     Secret,
 }
 
-/// Column of a table.
+/// Column of a table, the same in every engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Column {
     /// Name, in every engine.
@@ -35,7 +35,7 @@ pub struct Column {
     pub content: ColumnContent,
 }
 
-/// Declaration of a table.
+/// Table that every store has, with its columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Table {
     /// Name, in every engine.

@@ -40,7 +40,6 @@ impl CommandOutcome {
         }
     }
 
-    /// Returns the answer as JSON or as text.
     fn answer(answer: &Value, is_json: bool, text: impl FnOnce(&Value) -> String) -> Self {
         Self::of(match is_json {
             true => answer.to_string(),

@@ -49,7 +49,6 @@ impl Histogram {
     }
 }
 
-/// Sum of histograms.
 #[derive(Debug, Default)]
 struct HistogramSum {
     micros: u64,

@@ -42,7 +42,6 @@ const KEYS_EVERY: u32 = 60;
 /// Options for opening the store.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Opening {
-    /// True in a demo.
     pub(crate) demo: bool,
     /// True if the process serves requests; a command does not.
     pub(crate) is_server: bool,

@@ -37,7 +37,7 @@ pub enum StandInError {
         method: String,
         /// Address of the request.
         url: String,
-        /// Status of the reply.
+        /// Status of the reply from the stand-in.
         status: u16,
         /// Message of the reply, for people.
         message: String,

@@ -88,7 +88,6 @@ pub(crate) fn list<'v>(object: &'v Value, name: &str) -> impl Iterator<Item = &'
     member(object, name).as_array().into_iter().flatten()
 }
 
-/// Returns the items of a list.
 pub(crate) fn items(list: Value) -> Vec<Value> {
     match list {
         Value::Array(items) => items,

@@ -39,7 +39,7 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Options of a database.
+/// Options for opening a database.
 #[derive(Clone)]
 pub struct DatabaseOptions {
     /// Address: `postgres://user:password@host:port/database`, with the parameters `sslmode`, `sslrootcert`, `host` (for
@@ -118,7 +118,6 @@ pub struct Database {
 struct SharedDatabase {
     /// Connections for reading and for single statements.
     readers: ConnectionPool,
-    /// Connections of the writer.
     writers: ConnectionPool,
     runtime: Handle,
     options: DatabaseOptions,

@@ -126,7 +126,6 @@ impl PgRows {
         self.connection.as_ref().ok_or_else(ended)
     }
 
-    /// Waits for work on the connection.
     fn wait<'c, T, F>(&'c self, work: impl FnOnce(&'c Connection) -> F) -> Result<T, DatabaseError>
     where
         F: Future<Output = Result<T, tokio_postgres::Error>>,

@@ -24,7 +24,6 @@ pub(crate) struct StoreState {
 pub(crate) struct AuditLogEnd {
     pub(crate) gid: Gid,
     pub(crate) at: Time,
-    /// Its position in the chain.
     pub(crate) head: ChainPosition,
 }
 

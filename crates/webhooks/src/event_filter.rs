@@ -116,7 +116,7 @@ pub struct EventSummary<'a> {
 }
 
 impl EventFilter {
-    /// Returns true if an event matches the filter.
+    /// Returns true if an event passes the filter.
     #[must_use]
     pub fn matches(&self, event: &EventSummary<'_>) -> bool {
         let subtype = self.resource_subtype.as_deref();

@@ -20,7 +20,7 @@ pub struct DeliveryRequest {
     pub timeout: Duration,
 }
 
-/// Reply of a target.
+/// Start of the reply of a target.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct TargetReply {
     /// The HTTP status.
@@ -77,7 +77,7 @@ pub struct DeliveryLogEntry {
     pub error: String,
 }
 
-/// Limits on the number of webhooks.
+/// Maximum numbers of webhooks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WebhookLimits {
     /// Maximum number of webhooks on one object, of all apps.
@@ -195,7 +195,7 @@ impl DeliveryPermission {
     }
 }
 
-/// Error of a store, with its message.
+/// Error of a store of webhooks, with its message.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 #[error("storage failed: {0}")]
 pub struct WebhookStoreError(pub String);

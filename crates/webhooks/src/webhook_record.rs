@@ -58,9 +58,9 @@ pub struct Webhook {
     pub secret: String,
     /// The filters of the events; without filters all are sent.
     pub filters: Vec<EventFilter>,
-    /// The time of its creation.
+    /// The time at which the webhook was created.
     pub created_at: SystemTime,
-    /// The state of its deliveries.
+    /// Progress and failures of its deliveries.
     pub state: DeliveryState,
 }
 
@@ -69,11 +69,11 @@ pub struct Webhook {
 pub struct DeliveryState {
     /// The position up to which events were delivered.
     pub position: JournalPosition,
-    /// The time of the last success.
+    /// The time of the last delivery that succeeded.
     pub last_success_at: Option<SystemTime>,
-    /// The time of the last failure.
+    /// The time of the last delivery that failed.
     pub last_failure_at: Option<SystemTime>,
-    /// The message of the last failure.
+    /// The message of the last failure, for the owner.
     pub last_failure_content: String,
     /// The number of failures since the last success.
     pub retries: u32,

@@ -237,7 +237,7 @@ fn scalar(name: &str, value: &Value, list: bool) -> Result<Option<String>, Batch
 /// Result of one action. The body is JSON.
 #[derive(Debug, Clone, Copy)]
 pub struct ActionOutcome<'r> {
-    /// The status code.
+    /// Status code of the action.
     pub status: u16,
     /// Headers of this result; names in lower case.
     pub headers: &'r [(String, String)],

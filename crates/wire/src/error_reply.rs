@@ -52,7 +52,7 @@ impl ErrorReply {
         self
     }
 
-    /// Returns the body.
+    /// Returns the body of the reply as JSON.
     #[must_use]
     pub fn body(&self) -> Vec<u8> {
         errors(&self.errors, self.help.as_deref())

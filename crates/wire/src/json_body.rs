@@ -15,7 +15,7 @@ use crate::json_numbers::exact_numbers;
 use crate::messages::clip;
 use crate::request_options::RequestOptions;
 
-/// Limits of a body.
+/// Limits on the size and the nesting of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JsonLimits {
     /// Maximum bytes of text.

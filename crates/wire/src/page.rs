@@ -85,7 +85,7 @@ impl<const DEFAULT: u16, const MOST: u16> PageParams<DEFAULT, MOST> {
     }
 }
 
-/// Link to the next page.
+/// Link to the next page, for the reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextLink {
     /// The page token.

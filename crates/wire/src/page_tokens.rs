@@ -280,7 +280,6 @@ fn nonce(key: &[u8; 32], version: u8, text: &[u8]) -> [u8; NONCE_LEN] {
     tag.as_ref().first_chunk().copied().unwrap_or_default()
 }
 
-/// Returns the digest of a binding.
 fn digest(binding: &(impl Serialize + ?Sized)) -> Result<[u8; BINDING], serde_json::Error> {
     let mut hash = DigestWriter(Context::new(&SHA256));
     serde_json::to_writer(&mut hash, binding)?;

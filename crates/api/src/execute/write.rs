@@ -74,7 +74,6 @@ pub(super) async fn read_and_decide<D>(
     )))
 }
 
-/// A write that was committed.
 pub(crate) struct CommittedWrite {
     /// Node to respond with.
     pub(super) subject: Option<Gid>,

@@ -99,7 +99,6 @@ impl Api {
         self.limits_of(grant.limit_key, &LimitedToken::of(grant))
     }
 
-    /// Returns the limits of the token with a key.
     pub(crate) fn limits_of(&self, key: LimitKey, token: &LimitedToken) -> EffectiveLimits {
         let own = self.limit_overrides.of(token.app, token.token);
         let plan = self.token_limits.standard(token.is_paid);

@@ -17,7 +17,7 @@ pub enum BodyReadError {
     NoRoom,
 }
 
-/// Body of a request.
+/// Body of a request that arrives piece by piece.
 pub trait BodySource: Send {
     /// Returns the minimum number of bytes of the body, as announced by the client.
     fn announced(&self) -> u64 {

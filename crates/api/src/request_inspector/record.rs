@@ -20,7 +20,7 @@ pub enum RequestOwner {
     Service {
         /// A workspace: requests with the tokens of its service accounts.
         workspace: u64,
-        /// The account.
+        /// The service account.
         account: u64,
     },
 }
@@ -90,7 +90,7 @@ pub struct RecordedBodies {
     pub response: Box<str>,
 }
 
-/// A request that has ended.
+/// Request of the API that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedRequest {
     /// Id of the request, as in `X-Request-Id`.

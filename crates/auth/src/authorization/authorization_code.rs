@@ -12,7 +12,6 @@ use crate::tokens::token_text::{Secret, SecretDigest, TokenKind, mint_secret_tex
 /// first request may be lost. Later it is a replay like any other.
 pub const REPEAT_GRACE: Duration = Duration::from_secs(10);
 
-/// Prefix of a code.
 const CODE_PREFIX: &str = "wgc_";
 
 /// Stored code, with the data for checking its redemption (RFC 6749 section 4.1.3).
@@ -36,7 +35,7 @@ pub struct AuthorizationCode {
     pub nonce: Option<String>,
     /// The time at which the user signed in.
     pub auth_time: SystemTime,
-    /// The creation time.
+    /// The time at which the code was issued.
     pub created_at: SystemTime,
     /// The time at which the code expires.
     pub expires_at: SystemTime,

@@ -63,7 +63,7 @@ pub struct App {
     pub disabled_in: Vec<u64>,
     /// The user who registered it.
     pub owner: u64,
-    /// The time of its registration.
+    /// The time at which the app was registered.
     pub created_at: SystemTime,
     /// The time since which it is disabled in all workspaces; its tokens do not work while it is
     /// disabled.
@@ -71,7 +71,7 @@ pub struct App {
 }
 
 impl App {
-    /// Returns the client ID.
+    /// Returns the client ID: the id in decimal.
     #[must_use]
     pub fn client_id(&self) -> String {
         self.id.to_string()

@@ -58,7 +58,7 @@ impl UserInfo {
     }
 }
 
-/// Content of an id_token.
+/// Content of an id_token, before it is signed.
 #[derive(Clone, Copy, Debug)]
 pub struct IdToken<'a> {
     /// The issuer, exactly as in the discovery document.
@@ -79,7 +79,6 @@ pub struct IdToken<'a> {
     pub code: Option<&'a Secret>,
 }
 
-/// Claims of an id_token.
 #[derive(Serialize)]
 struct IdTokenClaims<'a> {
     iss: &'a str,
@@ -116,7 +115,7 @@ fn half_hash(text: &Secret) -> String {
 }
 
 impl IdToken<'_> {
-    /// Returns the claims as JSON.
+    /// Formats the claims as JSON.
     #[must_use]
     pub fn claims(&self, now: SystemTime) -> String {
         to_json(&IdTokenClaims {

@@ -145,7 +145,6 @@ struct RingKey {
     signer: Arc<dyn Signer>,
     /// The time from which it is published.
     shown: SystemTime,
-    /// The time from which it signs.
     signs: SystemTime,
     /// The time from which it is no longer published; unknown until it has a successor.
     gone: Option<SystemTime>,

@@ -44,7 +44,7 @@ pub struct PasswordChange {
     pub before: Secret,
     /// The new hash.
     pub after: Secret,
-    /// The session to keep.
+    /// The session that stays open; all others end.
     pub keep_session: Option<SecretDigest>,
     /// The time at which all tokens of the user are revoked as well; `None` keeps them.
     pub revoke_tokens_at: Option<SystemTime>,

@@ -1,4 +1,4 @@
-//! Port to the store of tokens and accounts.
+//! Port to the store of tokens and of the accounts that they act as.
 use std::fmt;
 use std::time::SystemTime;
 

@@ -31,7 +31,7 @@ pub struct AuthDecision<T> {
 pub enum AuthWrite {
     /// Stores a new app.
     InsertApp(App),
-    /// Replaces the app with this id.
+    /// Replaces the stored app that has the same id.
     ReplaceApp(App),
     /// Stores a new account, or replaces the one of the same user.
     PutAccount(Account),
@@ -202,13 +202,11 @@ impl<T> AuthDecision<T> {
         }
     }
 
-    /// Adds a write.
     pub(super) fn write(mut self, write: AuthWrite) -> Self {
         self.writes.push(write);
         self
     }
 
-    /// Adds an act.
     pub(super) fn act(mut self, act: impl Into<Option<AuditedAct>>) -> Self {
         self.acts.extend(act.into());
         self

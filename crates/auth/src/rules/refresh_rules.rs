@@ -35,7 +35,6 @@ impl TokenAncestors {
 /// Refresh token with the records on which it depends.
 #[derive(Clone, Debug)]
 pub struct RefreshTokenContext {
-    /// The effective record of the token.
     effective: TokenRecord,
     /// The account of its user.
     account: Account,

@@ -17,7 +17,7 @@ pub struct TokenRecord {
     pub id: u64,
     /// The digest of the whole token text, unique among tokens.
     pub digest: SecretDigest,
-    /// The kind of the token.
+    /// The kind, which determines where the token is accepted.
     pub kind: TokenKind,
     /// The user, or service account, that it acts as.
     pub user: u64,
@@ -29,9 +29,9 @@ pub struct TokenRecord {
     pub workspace: Option<u64>,
     /// The permissions of the token.
     pub scopes: ScopeSet,
-    /// The description from its owner.
+    /// The description that the owner gave the token.
     pub description: String,
-    /// The creation time.
+    /// The time at which the token was issued.
     pub created_at: SystemTime,
     /// The time at which the token expires; `None` if it never does.
     pub expires_at: Option<SystemTime>,

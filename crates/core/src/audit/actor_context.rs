@@ -2,7 +2,7 @@
 use crate::model::gid::Gid;
 use std::net::IpAddr;
 
-/// Actor of an audited act.
+/// Actor of an audited act: a user, the service, its operator, or an unknown client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AuditActor {
     /// A user or service account.

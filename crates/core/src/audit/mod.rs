@@ -49,7 +49,7 @@ impl AuditEntry {
     }
 }
 
-/// Row of the audit log.
+/// Row of the audit log: an act, its actor and its object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuditRow {
     /// Gid of the row, greater than that of the row before.

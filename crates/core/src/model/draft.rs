@@ -60,7 +60,7 @@ impl Draft {
         }
     }
 
-    /// Returns true if the node is new.
+    /// Returns true if the draft creates the node.
     #[must_use]
     pub fn is_new(&self) -> bool {
         self.version == 0

@@ -1,4 +1,4 @@
-//! Types of nodes.
+//! Types of nodes, with their stored numbers.
 use serde::{Deserialize, Serialize};
 
 /// Type of a node. The numbers are stored; never reuse one.

@@ -54,7 +54,7 @@ pub enum Writability {
     NewRecord,
 }
 
-/// Type of the values of a field.
+/// Type of a field's values, as the API documents it.
 #[derive(Clone, Copy, Debug)]
 pub enum ValueType {
     /// Text of at most this many characters.

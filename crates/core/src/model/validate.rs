@@ -36,7 +36,7 @@ pub struct CheckedInputs {
 }
 
 impl CheckedInputs {
-    /// Returns the input for a field.
+    /// Returns the input for a field, if the body has one.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&InputValue> {
         self.entries

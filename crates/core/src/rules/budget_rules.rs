@@ -316,7 +316,6 @@ fn word(members: &GroupMembers, field: TypedField<str>) -> Option<&str> {
     Some(members.get(field.def.name)?.trim_matches('"'))
 }
 
-/// Sets a group of a draft, with all its parts.
 fn set(
     draft: &mut Draft,
     group: TypedField<Opaque>,

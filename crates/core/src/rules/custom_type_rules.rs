@@ -12,7 +12,7 @@ const STATUSES_MAX: usize = 50;
 /// A status of a new custom type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NewStatus {
-    /// Its name.
+    /// Display name of the status.
     pub name: String,
     /// True if the status means completion.
     pub is_complete: bool,

@@ -21,14 +21,14 @@ pub fn create_trigger(work: &mut ChangeBuilder<'_>, project: &Node, name: &str) 
     draft.gid
 }
 
-/// Renames a trigger.
+/// Renames the trigger of a rule.
 pub fn rename_trigger(work: &mut ChangeBuilder<'_>, trigger: &Node, name: &str) {
     let mut draft = Draft::edit(trigger);
     draft.set(rule_trigger::NAME, name);
     work.save_unrecorded(&draft);
 }
 
-/// Deletes a trigger.
+/// Deletes the trigger of a rule.
 pub fn delete_trigger(work: &mut ChangeBuilder<'_>, trigger: &Node) {
     work.changes.guards.push(Guard::Live(trigger.gid));
     work.changes.trashed.push(trigger.gid);

@@ -19,7 +19,7 @@ pub struct Sharing {
     pub levels: &'static [(&'static str, Level)],
 }
 
-/// Sharing of projects.
+/// Rules for sharing projects.
 pub static PROJECTS: Sharing = Sharing {
     ty: Type::Project,
     membership: Type::ProjectMembership,
@@ -32,7 +32,7 @@ pub static PROJECTS: Sharing = Sharing {
     ],
 };
 
-/// Sharing of portfolios.
+/// Rules for sharing portfolios.
 pub static PORTFOLIOS: Sharing = Sharing {
     ty: Type::Portfolio,
     membership: Type::PortfolioMembership,
@@ -44,7 +44,7 @@ pub static PORTFOLIOS: Sharing = Sharing {
     ],
 };
 
-/// Sharing of goals.
+/// Rules for sharing goals.
 pub static GOALS: Sharing = Sharing {
     ty: Type::Goal,
     membership: Type::GoalMembership,
@@ -52,7 +52,7 @@ pub static GOALS: Sharing = Sharing {
     levels: PROJECTS.levels,
 };
 
-/// Sharing of custom fields.
+/// Rules for sharing custom fields.
 pub static CUSTOM_FIELDS: Sharing = Sharing {
     ty: Type::CustomField,
     membership: Type::CustomFieldMembership,

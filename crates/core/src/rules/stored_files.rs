@@ -20,7 +20,7 @@ pub struct StoredFile {
     pub user: Gid,
     /// Workspace of its attachment.
     pub workspace: Option<Gid>,
-    /// Its size in bytes.
+    /// Size of the file in bytes.
     pub bytes: u64,
 }
 

@@ -44,7 +44,7 @@ pub struct IndexEntry {
     pub completed: Option<i64>,
     /// Due time: the instant, or the day.
     pub due: Option<i64>,
-    /// Day on which it starts.
+    /// Day on which the work starts.
     pub start: Option<i64>,
     /// Assignee of a task, or owner of a project.
     pub responsible: Option<Gid>,
@@ -54,11 +54,11 @@ pub struct IndexEntry {
     pub assigner: Option<Gid>,
     /// Index of its subtype among the subtypes of its type.
     pub subtype: u8,
-    /// True if it is completed.
+    /// True if the task, project or goal is completed.
     pub is_completed: bool,
     /// True if it is due at an instant, not on a day.
     pub due_at_instant: bool,
-    /// True if it has a parent.
+    /// True if the task has a parent.
     pub is_subtask: bool,
     /// True if it has an edge to a task that it depends on.
     pub is_blocked: bool,

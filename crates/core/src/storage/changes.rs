@@ -70,11 +70,11 @@ pub enum Guard {
 /// Change of one node, for webhooks, the events API and the audit log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangeRecord {
-    /// Gid of the node.
+    /// Gid of the changed node.
     pub gid: Gid,
-    /// Type of the node.
+    /// Type of the changed node.
     pub ty: Type,
-    /// Action of the change.
+    /// Kind of the change.
     pub action: ChangeAction,
 }
 

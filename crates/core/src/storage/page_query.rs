@@ -171,10 +171,10 @@ pub enum RowLink {
     Edge(Relation, Direction),
 }
 
-/// A page of a list.
+/// Query for one page of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageQuery {
-    /// Source of the rows.
+    /// Source that the rows come from.
     pub source: ListSource,
     /// Filters that the rows must pass.
     pub filters: Vec<RowFilter>,

@@ -265,7 +265,6 @@ impl ReadView {
         }
         self.edges_of(span)
     }
-    /// Returns the edges of a span.
     fn edges_of(&self, span: Option<&(u32, u32)>) -> &[Edge] {
         let edges = span.and_then(|(start, end)| self.edges.get(*start as usize..*end as usize));
         edges.unwrap_or_default()

@@ -61,7 +61,7 @@ pub struct PrefixList<'w> {
     pub workspace: Option<Gid>,
     /// Type of the nodes.
     pub ty: Type,
-    /// Prefix of the word.
+    /// Prefix that the words begin with.
     pub prefix: &'w str,
     /// True if only words of names are searched.
     pub names: bool,

@@ -47,7 +47,7 @@ pub enum LimiterAnswer {
         /// Number for finishing or settling the request.
         ticket: u64,
     },
-    /// The request is refused.
+    /// The limiter refuses the request.
     Refused {
         /// Stated wait, in milliseconds; 0 if none is stated.
         wait_ms: u64,

@@ -8,7 +8,6 @@ use workgraph_limits::{SharedRequest, TotalShare};
 pub(super) struct TestRequest {
     pub(super) batch: LawBatch,
     pub(super) custom: LawOverrides,
-    /// Owner, and the shares in its totals.
     pub(super) owner: Option<(u64, [TotalShare; 3])>,
 }
 

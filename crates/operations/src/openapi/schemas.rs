@@ -212,7 +212,6 @@ fn written_value(def: &FieldDef) -> Value {
     or_null(value, may_be_null(def))
 }
 
-/// Returns the schema of an input.
 pub(super) fn input_schema(input: &InputDef) -> Value {
     let schema = match input.ty {
         InputType::Node(_) | InputType::Token => json!({ "type": "string" }),

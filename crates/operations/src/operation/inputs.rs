@@ -66,7 +66,7 @@ pub enum InputPlace {
     Body,
 }
 
-/// The type of an input, with its bounds.
+/// Type of an input's value, with its bounds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum InputType {
     /// A gid of a node of one of these types, or of any type if the list is empty; for users also an e-mail address or `me`.
@@ -124,7 +124,7 @@ pub struct InputDef {
     pub required: bool,
     /// True if null is accepted as a value.
     pub nullable: bool,
-    /// The type with its bounds.
+    /// Type of the value, with its bounds.
     pub ty: InputType,
     /// One sentence: the meaning of the input.
     pub doc: &'static str,
@@ -222,7 +222,7 @@ impl<T> Input<T> {
     }
 }
 
-/// The inputs of an operation, as a struct.
+/// Inputs of an operation: a struct with one member for each.
 pub trait OperationInput: Sized + Send + Sync + 'static {
     /// The declarations of all inputs that [`read`](Self::read) reads.
     const INPUTS: &'static [&'static InputDef];

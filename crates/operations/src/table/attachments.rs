@@ -83,7 +83,6 @@ const SUBTYPE: Input<&str> = Input::word(
     &[attachment::HOSTED, attachment::EXTERNAL],
     "`asana` for a file, which is the default; `external` for a link.",
 );
-/// File to upload.
 const FILE: Input<UploadedFile> = Input::file(
     "file",
     "The file, as a part of a multipart/form-data body; not for links.",
@@ -316,7 +315,6 @@ fn touch(work: &mut ChangeBuilder<'_>, node: &Node) {
     work.save(&task);
 }
 
-/// Attachment to delete.
 struct DeleteAttachment {
     attachment: Named<Gid>,
 }

@@ -153,7 +153,6 @@ fn dependency_needs<const FORWARD: bool>(
     Ok(want)
 }
 
-/// Returns the other tasks of the request.
 fn others<'v, const FORWARD: bool>(
     call: &RequestContext<'_>,
     view: &'v ReadView,

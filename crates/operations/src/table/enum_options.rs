@@ -37,7 +37,6 @@ pub(super) fn option_needs(
     Ok(want)
 }
 
-/// Returns a field if it has options.
 fn with_options<'v>(
     call: &RequestContext<'_>,
     view: &'v ReadView,

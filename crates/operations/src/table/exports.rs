@@ -84,7 +84,6 @@ impl OperationInput for ExportGraph {
     }
 }
 
-/// An organization to export.
 struct ExportOrganization {
     organization: Named<Gid>,
 }

@@ -22,10 +22,8 @@ use workgraph_core::model::validate::clip;
 use workgraph_core::rules::{auto_id_rules, custom_field_rules, membership_rules};
 use workgraph_core::storage::{LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// Steps of `instantiateProject`.
 pub(super) const PROJECT: &Steps<InstantiateProject, Decision> =
     &Steps::new(project_needs, instantiate_project);
-/// Steps of `instantiateTask`.
 pub(super) const TASK: &Steps<InstantiateTask, Decision> =
     &Steps::new(task_needs, instantiate_task);
 

@@ -113,7 +113,6 @@ pub(super) struct RecordTexts {
 
 /// A record that is created, changed or deleted.
 pub(super) struct RecordChange<'c> {
-    /// Context of the request.
     pub(super) call: &'c RequestContext<'c>,
     /// Nodes and edges of the read view.
     pub(super) view: &'c ReadView,
@@ -123,7 +122,6 @@ pub(super) struct RecordChange<'c> {
     pub(super) parent: Option<&'c Node>,
     /// References to both in the query; `None` for a changed record without a container.
     pub(super) at: Option<RecordRefs>,
-    /// Draft of the record.
     pub(super) draft: Draft,
     /// Changed values of custom fields.
     values: Vec<ValueChange>,

@@ -175,7 +175,6 @@ impl OperationInput for RenameSection {
     }
 }
 
-/// A section to delete.
 struct DeleteSection {
     section: Named<Gid>,
 }

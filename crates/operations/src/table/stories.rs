@@ -114,7 +114,6 @@ impl OperationInput for UpdateStory {
     }
 }
 
-/// A story to delete.
 struct DeleteStory {
     story: Named<Gid>,
 }
@@ -201,7 +200,6 @@ fn touch(work: &mut workgraph_core::storage::change_builder::ChangeBuilder<'_>, 
     work.save(&task);
 }
 
-/// Returns the read query of a story and its task.
 fn story_and_task(call: &RequestContext<'_>, story: &Named<Gid>) -> ReadQuery {
     let story = story.node_ref();
     call.read_query()

@@ -161,7 +161,6 @@ impl OperationInput for ListTaskTemplates {
     }
 }
 
-/// A project template to delete.
 struct DeleteProjectTemplate {
     template: Named<Gid>,
 }

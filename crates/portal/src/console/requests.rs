@@ -193,7 +193,6 @@ impl Console<'_> {
     }
 }
 
-/// Returns true if a request matches the search.
 fn matches(search: &RequestSearch, request: &RecordedRequest, now: SystemTime) -> bool {
     let minutes = search.minutes.parse::<u64>().ok();
     let age = now.duration_since(request.at).unwrap_or_default();

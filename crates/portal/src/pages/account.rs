@@ -110,7 +110,7 @@ pub struct AccountPage<'a> {
     pub frame: PageChrome<'a>,
     /// Sessions, most recently used first.
     pub sessions: &'a [SessionRow],
-    /// Problems of the rejected form.
+    /// Problems to show next to the fields.
     pub problems: &'a [FormProblem],
 }
 

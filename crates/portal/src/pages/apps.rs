@@ -12,7 +12,7 @@ use super::format::day;
 use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf, slim};
 use super::paths;
 
-/// App in the list.
+/// Row of the list of apps.
 #[derive(Clone, Debug)]
 pub struct AppRow {
     /// Number of the app, its client ID.
@@ -91,11 +91,11 @@ pub struct AppValues {
 /// Form about an app: its field values, choices and problems.
 #[derive(Clone, Copy, Debug)]
 pub struct AppForm<'a> {
-    /// Values of the fields.
+    /// Values to show in the fields.
     pub values: &'a AppValues,
-    /// Workspaces of the user.
+    /// Workspaces that the user belongs to.
     pub workspaces: &'a [WorkspaceChoice],
-    /// Problems with the values.
+    /// Problems to show next to the fields.
     pub problems: &'a [FormProblem],
     /// True if `http` URLs on this machine may be registered.
     pub loopback: bool,
@@ -166,7 +166,7 @@ pub struct AppPage<'a> {
     pub frame: PageChrome<'a>,
     /// Stored state of the app.
     pub app: &'a AppRow,
-    /// Form with its settings.
+    /// Form with the settings of the app.
     pub form: AppForm<'a>,
     /// True if the app has a secret.
     pub has_secret: bool,
@@ -252,7 +252,7 @@ pub struct SecretPage<'a> {
     pub purpose: &'a SecretKind,
     /// Name of the app, token or account.
     pub name: &'a str,
-    /// Text of the secret.
+    /// The secret in clear text, to be shown once.
     pub secret: &'a str,
 }
 

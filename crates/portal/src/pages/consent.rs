@@ -10,7 +10,7 @@ use super::layout::{HtmlPage, hidden, slim};
 pub struct ConsentRequest {
     /// True if the app requests full permissions.
     pub full: bool,
-    /// Scopes that are new.
+    /// Scopes that the user has not granted yet.
     pub new: Vec<Scope>,
     /// Scopes that were granted before and remain.
     pub already_granted: Vec<Scope>,
@@ -50,7 +50,7 @@ pub struct ConsentPage<'a> {
     pub name: &'a str,
     /// E-mail address of the signed-in user.
     pub email: &'a str,
-    /// Requested scopes.
+    /// Scopes that the app requests.
     pub wish: &'a ConsentRequest,
     /// Path that the form posts to.
     pub action: &'a str,
@@ -134,7 +134,7 @@ pub enum OutOfBandPage<'a> {
     Error {
         /// Code of the error (RFC 6749 section 4.1.2.1).
         error: &'a str,
-        /// Description of the error.
+        /// Description of the error, for the user.
         description: &'a str,
     },
 }
@@ -174,7 +174,7 @@ pub struct ErrorInterstitialPage<'a> {
     pub host: &'a str,
     /// Code of the error.
     pub error: &'a str,
-    /// Description of the error.
+    /// Description of the error, for the developer of the app.
     pub description: &'a str,
     /// Path that the form posts to.
     pub action: &'a str,

@@ -98,7 +98,7 @@ pub(super) enum NavigationSection {
     Apps,
     /// Personal access tokens.
     Tokens,
-    /// Service accounts.
+    /// Service accounts of the user's workspaces.
     Services,
     /// Apps of the workspaces that the user administers.
     Installed,
@@ -200,7 +200,6 @@ pub(crate) fn brand() -> Markup {
     html! { a.brand href=(paths::HOME) { "Workgraph" } }
 }
 
-/// Returns a page of the console.
 pub(super) fn console(
     title: &str,
     frame: &PageChrome<'_>,
@@ -250,7 +249,6 @@ pub(super) fn csrf(text: &str) -> Markup {
     html! { input type="hidden" name="csrf" value=(text); }
 }
 
-/// Returns hidden fields.
 pub(super) fn hidden(fields: &[(String, String)]) -> Markup {
     html! {
         @for (name, value) in fields {

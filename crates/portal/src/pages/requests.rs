@@ -36,7 +36,7 @@ pub struct RequestSearch {
     pub id: String,
 }
 
-/// Request in the list.
+/// Row of the list of requests.
 #[derive(Clone, Debug)]
 pub struct RequestRow {
     /// Name of its owner.
@@ -69,7 +69,7 @@ pub struct RequestsPage<'a> {
     pub owners: &'a [RequestOwnerChoice],
     /// Search terms.
     pub search: &'a RequestSearch,
-    /// State of the recording of bodies.
+    /// State of the recording of bodies, for the chosen owner.
     pub recording: RecordingState,
     /// Requests that were found, newest first.
     pub requests: &'a [RequestRow],

@@ -7,7 +7,7 @@ use super::layout::{HtmlPage, NavigationSection, PageChrome, console, csrf};
 use super::paths;
 use super::tokens::{TokenRow, row};
 
-/// Service account in the list.
+/// Row of the list of service accounts.
 #[derive(Clone, Debug)]
 pub struct ServiceAccountRow {
     /// Gid of the service account's user.
@@ -25,7 +25,7 @@ pub struct WorkspaceServiceAccounts {
     pub id: u64,
     /// Name of the workspace.
     pub name: String,
-    /// Service accounts of the workspace.
+    /// Service accounts that act in the workspace.
     pub accounts: Vec<ServiceAccountRow>,
 }
 
@@ -47,7 +47,7 @@ pub struct ServiceAccountsPage<'a> {
     pub workspaces: &'a [WorkspaceServiceAccounts],
     /// Values of the fields.
     pub form: &'a ServiceAccountForm,
-    /// Problems with the values.
+    /// Problems to show next to the fields.
     pub problems: &'a [FormProblem],
 }
 

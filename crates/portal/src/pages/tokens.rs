@@ -65,7 +65,7 @@ pub struct TokensPage<'a> {
     pub tokens: &'a [TokenRow],
     /// Values of the fields.
     pub form: &'a TokenForm,
-    /// Problems with the values.
+    /// Problems to show next to the fields.
     pub problems: &'a [FormProblem],
 }
 

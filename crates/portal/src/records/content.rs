@@ -241,7 +241,6 @@ impl RecordDefinition {
         format!("/{}/{gid}", resource(self.ty).path)
     }
 
-    /// Returns the facts of a record that have a value.
     pub(super) fn facts(&self, record: &Value) -> Vec<(String, RecordValue)> {
         let mut facts = Vec::new();
         for (label, field) in self.facts {

@@ -59,12 +59,10 @@ pub(super) fn words(text: &str) -> Markup {
     }
 }
 
-/// Returns true if a key has the value true.
 pub(super) fn flag(value: &Value, key: &str) -> bool {
     value.get(key).and_then(Value::as_bool) == Some(true)
 }
 
-/// Returns the items at a key.
 pub(super) fn items<'v>(value: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> + use<'v> {
     value
         .get(key)
@@ -198,7 +196,6 @@ impl<'d> DocumentView<'d> {
         self.document.get("components").unwrap_or(&Value::Null)
     }
 
-    /// Returns the schema with this name.
     pub(super) fn schema(&self, name: &str) -> Option<&'d Value> {
         self.components().get("schemas")?.get(name)
     }

@@ -339,7 +339,6 @@ impl BlobWriter for FolderWriter {
     }
 }
 
-/// Reader of a file.
 #[derive(Debug)]
 pub(crate) struct FileReader {
     /// The file, unless a thread is reading from it.

@@ -6,7 +6,6 @@ use workgraph_core::model::resources::user;
 use workgraph_core::storage::{GraphStore, GraphStoreError, ReadQuery, ReadView, ViewerKey};
 use workgraph_core::{Gid, Type};
 
-/// Directory that reads users from the graph.
 pub(crate) struct GraphUserDirectory(pub(crate) Arc<dyn GraphStore>);
 
 #[async_trait]

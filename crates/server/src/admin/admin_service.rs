@@ -113,7 +113,6 @@ impl AdminService {
         Ok(all)
     }
 
-    /// Returns all workspaces.
     pub(crate) async fn workspaces(&self) -> Result<Vec<Node>> {
         self.nodes(&self.numbered_nodes(WORKSPACES).await?).await
     }
@@ -171,7 +170,6 @@ impl AdminService {
         Ok(memberships.map(|edge| edge.dst).collect())
     }
 
-    /// Returns the members of a workspace.
     pub(crate) async fn members(&self, workspace: Gid) -> Result<Vec<Gid>> {
         self.sources(workspace, rel::WORKSPACES).await
     }
@@ -215,7 +213,6 @@ impl AdminService {
         }
     }
 
-    /// Renames a node.
     pub(crate) async fn rename(
         &self,
         node: &Node,
@@ -301,7 +298,6 @@ impl AdminService {
             .with_context(|| format!("the team {name:?} can't be made"))
     }
 
-    /// Adds a user to a team.
     pub(crate) async fn join_team(&self, user: Gid, team: &Node, admin: bool) -> Result<Gid> {
         let workspace = team.workspace.context("the team has no workspace")?;
         let seat = NodeRef::Gid(user).of(LinkSelector::Aux(rel::WORKSPACES, workspace));

@@ -242,7 +242,6 @@ impl DemoClient<'_> {
     }
 }
 
-/// Calls the API with a token.
 pub(crate) async fn call(
     api: &workgraph_api::Api,
     token: &str,

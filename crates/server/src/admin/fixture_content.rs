@@ -193,7 +193,6 @@ impl FixtureContent<'_> {
         Ok(())
     }
 
-    /// Returns the gids of people.
     fn people(&self, names: &[String]) -> Result<Vec<Gid>> {
         names
             .iter()

@@ -92,7 +92,6 @@ fn each_row(rows: &mut dyn RowReader, name: &str, each: &mut dyn FnMut(&Row)) ->
     }
 }
 
-/// Returns the files that are missing from a folder.
 pub(crate) fn missing_files(named: &BTreeSet<Gid>, folder: &Path) -> Vec<Gid> {
     let exists = |file: &Gid| {
         let shard = format!("{:02x}", shard_of(*file));

@@ -39,7 +39,6 @@ pub(crate) struct ByteBudgets {
     connection_max: usize,
     user_max: usize,
     total: AtomicUsize,
-    /// Bytes of each holder that has any.
     holders: [Mutex<FxHashMap<ByteHolder, usize>>; SHARDS],
     /// Number of refusals.
     refused: AtomicU64,

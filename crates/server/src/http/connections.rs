@@ -459,7 +459,6 @@ impl Drop for ProxiedRequestGuard {
 pub(crate) struct ConnectionGuard {
     tracker: Arc<ConnectionTracker>,
     number: u64,
-    /// Network that the connection counts for, if any.
     counted_network: Option<IpAddr>,
 }
 

@@ -280,7 +280,6 @@ fn kept_pace(http: &HttpConfig) -> BodyPace {
     }
 }
 
-/// Returns the value of a header as text.
 fn header_text(value: &HeaderValue) -> String {
     match std::str::from_utf8(value.as_bytes()) {
         Ok(text) => text.to_owned(),

@@ -4,7 +4,6 @@ use std::fmt;
 use std::time::SystemTime;
 use uuid::{Builder, Uuid};
 
-/// Header with the id of a request.
 pub(crate) static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Id of a request: a UUID (RFC 9562), in the header `X-Request-Id` of the reply. A trusted proxy may have provided it.

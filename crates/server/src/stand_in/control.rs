@@ -228,7 +228,6 @@ async fn show_fixture(test_world: &TestWorld) -> Result<ApiResponse> {
     Ok(ApiResponse::json(200, body.to_string().into_bytes()))
 }
 
-/// Returns the page of a world.
 async fn show_page(worlds: &TestWorlds, test_world: &TestWorld) -> Result<ApiResponse> {
     let settled = match test_world.timeline.is_settled() {
         true => Some(test_world.timeline.settle().await?),

@@ -37,7 +37,6 @@ pub(crate) struct InitialState {
     values: ValueTexts,
     /// Keys that the content is sealed with; `None` if each world gets keys of its own.
     keys: Option<KeyRing>,
-    /// True if this is a demo.
     pub(crate) is_demo: bool,
     /// Users and apps of the state, if it has any.
     pub(crate) bootstrap: Option<Arc<Bootstrap>>,

@@ -37,7 +37,6 @@ pub(crate) struct LoggedRequest {
     pub(crate) status: u16,
     pub(crate) retry_after: Option<String>,
     pub(crate) user_agent: Option<String>,
-    /// Digest of its token.
     pub(crate) token: Option<SecretDigest>,
     /// Size of its body in bytes.
     pub(crate) length: u64,

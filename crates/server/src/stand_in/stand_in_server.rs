@@ -159,7 +159,6 @@ fn logged_request(test_world: &TestWorld, request: &Request<ClientBody>) -> Logg
     logged
 }
 
-/// Returns the token of a request.
 fn bearer_token(request: &Request<ClientBody>) -> Option<&str> {
     let header = request.headers().get(AUTHORIZATION)?.to_str().ok()?;
     token_text(header)

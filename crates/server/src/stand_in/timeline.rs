@@ -248,7 +248,6 @@ impl Timeline {
         clean_up(&self.world, self.remember).await;
     }
 
-    /// Returns the time of the next delivery.
     fn next_delivery(&self) -> Option<SystemTime> {
         let next = self.world.api.next_delivery();
         next.filter(|_| self.defect != Some(TimelineDefect::NoDeliveries))

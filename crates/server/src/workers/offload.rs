@@ -285,7 +285,6 @@ impl<T: Send + 'static> QueuedTask for OffloadedTask<T> {
 }
 
 impl<T: Send + 'static> Offloaded<T> {
-    /// Returns the interrupt of the work.
     pub(crate) fn watch(&self) -> Arc<WorkInterrupt> {
         Arc::clone(&self.watch)
     }

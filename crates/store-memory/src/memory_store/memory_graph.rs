@@ -113,7 +113,6 @@ impl MemoryGraph {
             .any(|(src, _, dst)| *src == gid || *dst == gid)
     }
 
-    /// Returns every live node.
     #[cfg(feature = "models")]
     pub(super) fn live_nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes

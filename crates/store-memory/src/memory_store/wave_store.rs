@@ -342,7 +342,6 @@ impl WaveStore {
         }
     }
 
-    /// Makes all reads of a wave.
     fn fetch(
         &self,
         facts: &mut Facts,

@@ -229,7 +229,6 @@ pub(crate) fn session(row: &Row) -> Stored<BrowserSession> {
     })
 }
 
-/// Returns the authorization code in a row.
 pub(crate) fn code(row: &Row) -> Stored<AuthorizationCode> {
     let challenge: Option<&str> = get(row, 5)?;
     let challenge = challenge

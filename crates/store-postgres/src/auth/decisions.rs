@@ -200,7 +200,6 @@ pub(super) async fn insert_token(
         .await
 }
 
-/// Revokes a token.
 pub(super) async fn revoke_token(
     tx: &mut AuthTransaction,
     id: u64,

@@ -7,7 +7,6 @@ use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// Returns the connector for an address.
 pub(super) fn connector(address: &Address) -> Result<MakeRustlsConnect, DatabaseError> {
     let wrong = |reason: String| DatabaseError::Address(reason);
     let mut roots = RootCertStore::empty();

@@ -56,14 +56,12 @@ impl StatementList {
         Ok(())
     }
 
-    /// Trashes a node.
     pub(super) fn trash_node(&mut self, gid: Gid, seq: Seq) -> Result<(), DatabaseError> {
         let params: OwnedParams = vec![Box::new(gid.as_i64()), Box::new(whole(seq)?)];
         self.add(sql::TRASH_NODE, params);
         Ok(())
     }
 
-    /// Writes edges.
     pub(super) fn put_edges(&mut self, age: RowAge, edges: &[&Edge]) -> Result<(), DatabaseError> {
         for some in edges.chunks(ROWS_MAX) {
             let params: OwnedParams = vec![

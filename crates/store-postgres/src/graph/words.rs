@@ -110,7 +110,6 @@ impl StatementList {
         self.add(PUT_WORDS, params);
     }
 
-    /// Writes the words of new nodes.
     pub(super) fn put_new_words(&mut self, entries: &[(&IndexEntry, &NodeWords)]) {
         let words: Vec<(&IndexEntry, &str, i16)> = entries
             .iter()

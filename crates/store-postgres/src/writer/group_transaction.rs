@@ -49,7 +49,6 @@ impl GroupTransaction {
         }
     }
 
-    /// Sends a statement.
     pub(super) fn send(&mut self, (sql, params): OwnedStatement) {
         if self.unsent.is_some() {
             return;

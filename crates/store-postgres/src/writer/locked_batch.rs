@@ -111,7 +111,6 @@ impl WriterThread {
         done
     }
 
-    /// Returns a transaction that writes, on an open connection.
     fn transaction<'c>(
         &self,
         database: &'c Database,

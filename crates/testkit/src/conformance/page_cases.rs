@@ -94,7 +94,6 @@ pub(super) fn following(page: &PageQuery, rows: &PageRows) -> PageQuery {
 }
 
 impl StoreScene<'_> {
-    /// Reads one page.
     pub(super) async fn page(
         &self,
         user: Gid,

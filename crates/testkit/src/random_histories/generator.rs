@@ -71,7 +71,6 @@ impl ModelWorld {
         self.start.clone()
     }
 
-    /// Returns a node by number.
     pub(super) fn pick(&self, number: u8) -> &Node {
         self.nodes
             .get(usize::from(number) % self.nodes.len())
@@ -179,7 +178,6 @@ impl ModelWorld {
     }
 }
 
-/// Returns the relation with this number.
 pub(super) fn relation(number: u8) -> Relation {
     Relation(number % 16 + 1)
 }

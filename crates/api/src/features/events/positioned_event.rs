@@ -12,7 +12,6 @@ pub(crate) struct EventPosition {
     pub(crate) changes_seen: u32,
 }
 
-/// An event with its position.
 #[derive(Clone, Copy)]
 pub(crate) struct PositionedEvent<'e> {
     pub(crate) event: &'e JournalEntry,

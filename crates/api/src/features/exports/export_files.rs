@@ -30,7 +30,7 @@ pub enum ExportWriteError {
     Failed(String),
 }
 
-/// The files that exports are written to.
+/// Store of the files that exports are written to.
 #[async_trait]
 pub trait ExportFiles: Send + Sync {
     /// Truncates the file at the position given by `output`, appends, and returns when the appended bytes are durable. With

@@ -20,7 +20,7 @@ pub(crate) const DELIVERY_EVENTS_MAX: usize = 100;
 /// Maximum number of commits read for one delivery.
 const SCANNED_COMMITS_MAX: usize = 50_000;
 
-/// The events of a delivery.
+/// Events that one delivery sends.
 pub(crate) struct DeliveryBatch {
     pub(crate) body: Vec<u8>,
     /// The ids of the events, separated by commas.

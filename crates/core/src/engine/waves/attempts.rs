@@ -158,7 +158,6 @@ fn with_edges(want: &ReadQuery, mut reads: Vec<GraphRead>) -> Vec<GraphRead> {
     reads
 }
 
-/// Returns the read of the workspaces of a user.
 fn workspaces_of(user: Gid) -> GraphRead {
     GraphRead::EdgesOut {
         src: user,

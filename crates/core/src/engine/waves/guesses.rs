@@ -193,7 +193,6 @@ fn lists(plan: &Plan, gid: Gid, reads: &mut Vec<GraphRead>) {
     }
 }
 
-/// Adds the reads of the first rows of a page.
 fn rows(page: &PageQuery, anchor: Gid, plan: Option<&Plan>, reads: &mut Vec<GraphRead>) {
     let reads_body = plan.is_some_and(|plan| plan.reads_body);
     let is_bare = page.anchor_grants_access && page.filters.is_empty() && !reads_body;

@@ -143,7 +143,6 @@ impl<'f> Overlay<'f> {
         !self.writes.trashed.contains_key(&gid) && (self.is_new(gid) || self.was_live(gid))
     }
 
-    /// Returns a node if it is live.
     fn live_node(&mut self, gid: Gid, depth: Depth) -> Option<Arc<Node>> {
         if self.writes.trashed.contains_key(&gid) {
             return None;

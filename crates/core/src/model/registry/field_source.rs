@@ -92,20 +92,20 @@ pub enum ValuePart {
     Display,
 }
 
-/// The types of custom field.
+/// Type of a custom field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CustomFieldType {
-    /// A text.
+    /// Plain text.
     Text,
-    /// A number.
+    /// Decimal number.
     Number,
-    /// One option.
+    /// One option of a list.
     Enum,
-    /// Options.
+    /// Several options of a list.
     MultiEnum,
     /// A day or an instant.
     Date,
-    /// Users.
+    /// Any number of users.
     People,
     /// Tasks or projects.
     Reference,

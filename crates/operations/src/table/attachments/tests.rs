@@ -24,7 +24,6 @@ fn file(bytes: u64) -> Option<UploadedFile> {
     })
 }
 
-/// Returns a body without one of its fields.
 fn without(mut body: Value, field: &str) -> Value {
     body.as_object_mut().unwrap().remove(field);
     body

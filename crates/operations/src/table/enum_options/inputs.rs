@@ -102,7 +102,6 @@ fn read_changed(data: &Map<String, Value>) -> Result<CheckedInputs, DomainError>
 pub(super) struct NewOption {
     /// Result of the check of the name.
     pub(super) name: Deferred<()>,
-    /// Fields of the new option.
     pub(super) fields: Deferred<CheckedInputs>,
 }
 

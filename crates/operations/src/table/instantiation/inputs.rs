@@ -51,7 +51,6 @@ const ROLES: Input<Vec<RequestedRole>> = Input::parsed(
 
 /// Day for a date that a template requests.
 pub(super) struct RequestedDate {
-    /// The gid of the date.
     pub(super) gid: String,
     /// The name of the item, for errors.
     pub(super) field: String,
@@ -60,7 +59,6 @@ pub(super) struct RequestedDate {
 
 /// User for a role of a template.
 pub(super) struct RequestedRole {
-    /// The gid of the role.
     pub(super) gid: String,
     /// The name of the item, for errors.
     pub(super) field: String,

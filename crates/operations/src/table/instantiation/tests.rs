@@ -46,7 +46,6 @@ fn new_project(more: Value) -> Value {
     with(json!({"name": "Meadow"}), more)
 }
 
-/// Returns the node of a type that a decision makes.
 fn new_node(decision: &Decision, ty: Type) -> &Node {
     let mut nodes = decision.changes.node_writes.iter().map(|write| &write.node);
     nodes.find(|node| node.ty == ty).unwrap()

@@ -157,7 +157,6 @@ impl OperationInput for UpdateMembership {
     }
 }
 
-/// Membership to delete.
 pub(super) struct DeleteMembership {
     pub(super) membership: Named<Gid>,
 }

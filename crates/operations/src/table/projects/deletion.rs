@@ -8,7 +8,6 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::jobs::cleanup::{delete_project, deletion_needs};
 use workgraph_core::storage::{ReadQuery, ReadView};
 
-/// The project to delete.
 pub(super) struct DeleteProject {
     project: Named<Gid>,
 }

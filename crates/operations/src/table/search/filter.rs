@@ -55,7 +55,6 @@ const fn filter(name: &'static str, ty: InputType, kind: FilterKind, doc: &'stat
     }
 }
 
-/// A filter by words.
 pub(super) const fn words(name: &'static str, doc: &'static str) -> Filter {
     filter(name, InputType::Terms(WORDS_MAX), FilterKind::Words, doc)
 }

@@ -61,7 +61,6 @@ fn read_order(
     })))
 }
 
-/// Inputs of a search.
 pub(super) struct SearchInput {
     pub(super) workspace: Named<Gid>,
     /// The nodes that the query names, each with its parameter and the types that it may have.
@@ -129,7 +128,6 @@ const fn declarations<const N: usize>(
 /// Number of the inputs besides the filters of the table.
 const OTHERS: usize = 5;
 
-/// Inputs of a search of tasks.
 pub(super) struct TaskSearch(pub(super) SearchInput);
 
 impl OperationInput for TaskSearch {
@@ -148,7 +146,6 @@ impl OperationInput for TaskSearch {
     }
 }
 
-/// Inputs of a search of projects.
 pub(super) struct ProjectSearch(pub(super) SearchInput);
 
 impl OperationInput for ProjectSearch {

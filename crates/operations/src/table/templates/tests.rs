@@ -14,7 +14,6 @@ fn new_template(more: Value) -> Value {
     with(json!({"name": "Pattern", "public": true}), more)
 }
 
-/// Returns the template that a decision makes.
 fn template(decision: &Decision) -> &Node {
     let mut nodes = decision.changes.node_writes.iter().map(|write| &write.node);
     nodes.find(|node| node.ty == Type::ProjectTemplate).unwrap()

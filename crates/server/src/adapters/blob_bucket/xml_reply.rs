@@ -83,7 +83,6 @@ impl XmlReply {
         named.next().map(|element| element.text.as_str())
     }
 
-    /// Returns the elements with a name.
     pub(super) fn named(&self, name: &str) -> impl Iterator<Item = &XmlElement> {
         self.elements
             .iter()

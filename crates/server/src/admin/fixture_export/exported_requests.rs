@@ -96,7 +96,6 @@ pub(crate) struct ExportedRequests {
 }
 
 impl ExportedRequests {
-    /// Adds a request to a phase.
     pub(crate) fn add(&mut self, phase: RequestPhase, request: ExportedRequest) {
         self.phases.entry(phase).or_default().push(request.json());
     }

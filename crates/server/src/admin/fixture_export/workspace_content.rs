@@ -42,7 +42,6 @@ enum Container {
     Task(Gid),
 }
 
-/// Content of a workspace.
 pub(crate) struct WorkspaceContent<'a> {
     pub(crate) reader: WorldReader<'a>,
     pub(crate) projects: Vec<ProjectContent>,
@@ -188,7 +187,6 @@ impl<'a> WorkspaceContent<'a> {
             .unwrap_or_default()
     }
 
-    /// Returns the section of a task in a project.
     pub(crate) fn section_of(&self, task: Gid, project: Gid) -> Option<Gid> {
         let gid = |item: &Value, pointer: &str| Gid::parse(item.pointer(pointer)?.as_str()?);
         let memberships = self.tasks.get(&task)?.items("/memberships");

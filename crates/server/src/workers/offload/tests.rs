@@ -334,7 +334,6 @@ async fn abandoned_work_does_not_count_as_waiting() {
     );
 }
 
-/// Polls a future once.
 async fn once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx))).await
 }

@@ -115,7 +115,6 @@ impl Facts {
         Ok(())
     }
 
-    /// Adds the answer to a read of an index.
     fn insert_of_index(
         &mut self,
         read: &GraphRead,

@@ -20,7 +20,6 @@ fn beds(scene: &DecisionScene) -> Gid {
     beds
 }
 
-/// Returns the copy that a decision makes.
 fn copy(decision: &Decision) -> &Node {
     let mut nodes = decision.changes.node_writes.iter().map(|write| &write.node);
     nodes.find(|node| node.ty == Type::Portfolio).unwrap()
