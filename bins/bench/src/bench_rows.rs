@@ -13,7 +13,7 @@ pub(crate) enum Basis {
     Time,
     /// Our processor time per request, in microseconds; it is compared with the bound, and the ceiling's is only shown.
     Own,
-    /// Both figures are shown, but not compared.
+    /// Both figures are shown, without a comparison.
     Beside,
 }
 

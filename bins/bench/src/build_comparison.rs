@@ -123,7 +123,7 @@ impl Pairs {
         Ok(())
     }
 
-    /// Returns the cells of the table.
+    /// Returns the cells of the row, or the reason why there are none.
     fn shown(&self) -> String {
         if let Some(reason) = &self.refused {
             return format!("{reason} | | | |");

@@ -8,7 +8,7 @@ pub(crate) struct CountRow {
     pub(crate) name: &'static str,
     /// Row of the benchmark with the same requests.
     pub(crate) bench_row: &'static str,
-    /// Connections that send them.
+    /// Number of connections that send the requests.
     pub(crate) connections: usize,
     /// Number of requests that are counted.
     pub(crate) requests: u64,
@@ -22,7 +22,7 @@ pub(crate) struct CountRow {
     pub(crate) floor: u64,
     /// Target number of instructions.
     pub(crate) aim: u64,
-    /// True if it is counted in a quick run, too.
+    /// True if a quick run also counts the row.
     pub(crate) is_quick: bool,
     /// True if the count depends on a graph of many tasks.
     pub(crate) needs_large_graph: bool,
@@ -52,7 +52,7 @@ const fn quick(name: &'static str, requests: u64, bounds: (u64, u64)) -> CountRo
     }
 }
 
-/// Row of searches, which differ from each other.
+/// Returns a row of searches, each of which is different.
 const fn search(name: &'static str, requests: u64, bounds: (u64, u64)) -> CountRow {
     CountRow {
         parts: 1,

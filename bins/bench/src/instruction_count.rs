@@ -171,7 +171,7 @@ fn build_of(server: &Path, named: Option<&str>) -> Result<String> {
     name.context("name the build of the server with --build")
 }
 
-/// Returns the cells of a row: its count, the one before, and their ratio.
+/// Returns the cells of a row: the count, the earlier count, and their ratio.
 fn shown(count: &RowCount, then: Option<&RowCount>) -> String {
     match then {
         Some(then) => format!(

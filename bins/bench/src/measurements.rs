@@ -51,9 +51,9 @@ pub(crate) enum Measurement {
     Other(Arc<RequestMaker>, Arc<RequestMaker>, usize),
     /// Creates compared with a group commit.
     Create(Arc<RequestMaker>, CommitContent),
-    /// Creates compared with a group commit of the rows that one of them wrote.
+    /// Creates, compared with group commits of the rows that one create wrote.
     Copies(Arc<RequestMaker>, RecordedCreate),
-    /// A search compared with its bare query.
+    /// A search, compared with the query alone.
     Find(Arc<RequestMaker>, SearchKind, SearchTables),
     /// A copy of a project compared with a group commit.
     Copy(CopySource),
@@ -192,7 +192,7 @@ impl Bench<'_> {
         Ok(Measurement::Hyper(connections, get(paths), bare))
     }
 
-    /// Returns the measurement of POSTs, compared with bare hyper with responses of their size.
+    /// Returns the measurement of POSTs, compared with bare hyper that sends responses of the same size.
     fn posts(
         &self,
         row: &BenchRow,

@@ -14,7 +14,7 @@ use crate::report::ReportLine;
 /// Names of the rows that must keep their ratios.
 const ROWS_KEPT: [&str; 2] = ["task-random", "page-nested"];
 
-/// Measures those rows on the graph of a run and on a new graph with the given number of tasks.
+/// Measures the rows of [`ROWS_KEPT`] on the graph of a run, and on a new graph with the given number of tasks.
 pub(crate) fn measure(
     large: &mut Bench<'_>,
     folder: &Path,

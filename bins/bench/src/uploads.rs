@@ -19,7 +19,7 @@ use crate::procfs;
 use crate::run::{ScratchDir, binary};
 use crate::server_process::ServerProcess;
 
-/// Limits far above the load.
+/// Environment that sets limits far above the load.
 const SERVER_ENV: [(&str, &str); 4] = [
     ("WORKGRAPH_LIMITS_COST", "off"),
     ("WORKGRAPH_LIMITS_STANDARD_PAID", "1000000000"),

@@ -13,7 +13,7 @@ struct Signals {
 }
 
 impl Signals {
-    /// Begins to watch them.
+    /// Begins to watch the signals.
     fn watch() -> Result<Self> {
         let watch = |kind| signal(kind).context("signals can't be watched");
         Ok(Self {

@@ -48,7 +48,7 @@ pub enum JobProgress {
 /// A job that has not ended.
 #[derive(Debug)]
 pub struct PendingJob {
-    /// The job with its current record.
+    /// Unfinished job, with its current record.
     pub job: LeasedJob,
     /// Time from which the job may be claimed.
     pub available_from: Time,

@@ -72,7 +72,7 @@ impl From<Limit> for RequestRefusal {
 pub enum RefusalReason {
     /// Reason of the authorization server, or of the bearer token check.
     Auth(AuthRefusal),
-    /// Any other reason.
+    /// Reason of any other refusal.
     Request(RequestRefusal),
 }
 

@@ -17,7 +17,7 @@ pub struct Checkpoint {
     pub signed_at_ms: u64,
     /// The last row that was dropped because of its age; [`ChainPosition::START`] if no row was dropped.
     pub base: ChainPosition,
-    /// The last row.
+    /// Position of the last row that the checkpoint covers.
     pub head: ChainPosition,
 }
 

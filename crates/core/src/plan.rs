@@ -81,7 +81,7 @@ pub enum LinkPlan {
     Value,
     /// The compact form of the node.
     Compact,
-    /// `{gid, resource_type}`.
+    /// `{gid, resource_type}` alone.
     ReferenceOnly,
     /// The fields of a plan, one for each type that the link may lead to.
     Plans(Vec<Plan>),

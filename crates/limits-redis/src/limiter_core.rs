@@ -202,7 +202,7 @@ impl LimiterCore {
     }
 }
 
-/// Sends the ends of requests as they arrive, until the queue is closed.
+/// Sends ends of requests as they arrive, until the queue is closed.
 pub(crate) async fn send_ends(core: Arc<LimiterCore>, mut ends: Receiver<Settlement>) {
     let mut together = Vec::with_capacity(TOGETHER_MAX);
     while ends.recv_many(&mut together, TOGETHER_MAX).await > 0 {

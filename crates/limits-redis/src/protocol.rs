@@ -12,7 +12,7 @@ use workgraph_limits::{
 
 use crate::functions::Functions;
 
-/// Flag of a request that asks for the wait of its repetition.
+/// Flag of a request that asks how long the same request would wait next.
 const WANT_NEXT: u8 = 1;
 /// Maximum deadline, in milliseconds; a number of the functions is exact up to four times this.
 const LONGEST_DEADLINE: u64 = 1 << 51;

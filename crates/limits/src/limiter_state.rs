@@ -25,7 +25,7 @@ pub struct LimiterState {
 pub struct WindowState {
     /// Name and index of the window.
     pub window: Limit,
-    /// Current quota.
+    /// Current quota of the window.
     pub limit: u32,
     /// Length of the window, in milliseconds.
     pub length_ms: u64,

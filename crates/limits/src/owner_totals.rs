@@ -58,7 +58,7 @@ struct TotalRule {
     full: u64,
 }
 
-/// Use of an owner.
+/// Use that counts towards the totals of an owner.
 #[derive(Debug, Default)]
 struct OwnerUsage {
     /// Millisecond of the last update.

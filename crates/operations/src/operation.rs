@@ -125,7 +125,7 @@ impl std::fmt::Debug for Handler {
     }
 }
 
-/// A list at a node, described as data.
+/// List that belongs to a node, described as data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListDefinition {
     /// Edges of a relation.

@@ -1,4 +1,4 @@
-//! Responses shared by several handlers.
+//! Responses that several handlers send.
 use workgraph_api::{ApiResponse, Refusal, RefusalReason};
 use workgraph_auth::AuthRefusal;
 

@@ -28,7 +28,7 @@ pub(crate) struct LoginCredentials<'a> {
     pub(crate) browser: Option<&'a str>,
 }
 
-/// Outcome of an attempt.
+/// Outcome of an attempt to check a password.
 pub(crate) enum PasswordCheck {
     /// The password is right and the account is enabled: the account, and the hash.
     Right(Account, Secret),

@@ -1,11 +1,11 @@
-//! A request without its transport.
+//! Request to the portal, without its transport.
 use std::net::IpAddr;
 
 use bytes::Bytes;
 use workgraph_core::Gid;
 use workgraph_core::audit::{ActorContext, AuditActor, AuditChannel};
 
-/// Request without its transport.
+/// Request to the portal, as a transport passes it on.
 #[derive(Clone, Debug)]
 pub struct PortalRequest {
     /// Method as it was sent.

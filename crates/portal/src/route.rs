@@ -1,4 +1,4 @@
-//! The table of the portal's paths.
+//! Table of the portal's paths.
 use workgraph_core::model::permalink::RECORD_PAGES;
 
 use crate::pages::paths;

@@ -23,7 +23,7 @@ pub enum RecordingError {
     BasePath(String),
 }
 
-/// One value of a HAR with its place.
+/// Value of a HAR, with its place in the file.
 pub(crate) struct HarPlace<'a> {
     value: &'a Value,
     place: String,

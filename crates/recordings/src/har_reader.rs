@@ -1,4 +1,4 @@
-//! Reads HAR 1.2.
+//! Reader of HAR 1.2.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

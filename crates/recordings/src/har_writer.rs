@@ -1,4 +1,4 @@
-//! Writes HAR 1.2.
+//! Writer of HAR 1.2.
 
 use serde_json::{Value, json};
 

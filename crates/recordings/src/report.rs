@@ -10,7 +10,7 @@ use crate::difference::Difference;
 /// Maximum number of differences that a report keeps; all are counted.
 pub const DIFFERENCES_MAX: usize = 100;
 
-/// Outcome of a comparison.
+/// Report on a comparison: counts, and the first differences.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Report {

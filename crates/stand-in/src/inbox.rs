@@ -1,4 +1,4 @@
-//! A receiver of webhooks.
+//! Inboxes: receivers of webhooks in a world.
 use crate::control_client::StandInError;
 use crate::world_address::{WorldAddress, items};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Options of a new world.
+//! Builder of a world, with its options.
 use crate::control_client::{ControlClient, StandInError};
 use crate::world::World;
 use serde_json::{Map, Value};

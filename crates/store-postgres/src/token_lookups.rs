@@ -23,7 +23,7 @@ const QUEUE: usize = 1024;
 /// Maximum number of trips under way. With two of them, one is answered while the next is collected.
 const TRIPS: usize = 2;
 
-/// Result of a look-up.
+/// Result of looking up a token.
 pub(crate) struct FoundToken {
     /// Row of the token, if there is one.
     pub(crate) row: Option<Arc<Row>>,

@@ -35,7 +35,7 @@ pub(crate) struct JoinedReads {
 }
 
 impl JoinedReads {
-    /// Joins reads.
+    /// Joins reads of one kind into single statements.
     pub(crate) fn new(reads: &[Read]) -> Self {
         let mut joined = Self::default();
         let mut positions = HashMap::new();
@@ -125,7 +125,7 @@ fn runs(rows: Vec<Row>, is_last: bool) -> Result<Vec<(i64, Vec<Row>)>, DatabaseE
     Ok(runs)
 }
 
-/// Statements of one wave.
+/// Statements of one wave, with the position of each read.
 #[derive(Default)]
 pub(crate) struct Wave {
     /// Position of each statement in the lists.

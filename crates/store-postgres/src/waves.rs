@@ -56,7 +56,7 @@ struct Beside {
     locks: bool,
 }
 
-/// State of the graph, with the keys touched on the way to it.
+/// State that a wave has reached, with the keys touched on the way to it.
 pub(crate) struct Stamp {
     /// Last commit.
     seq: Seq,

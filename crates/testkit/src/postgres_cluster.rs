@@ -10,7 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Server for tests.
+/// PostgreSQL server that tests of one binary share.
 #[derive(Debug)]
 pub struct PostgresCluster {
     /// Address of an external server.

@@ -157,7 +157,7 @@ impl SearchWorld<'_> {
         (self.roll(3) > 0).then(|| workgraph_core::model::time::Date::of(self.time()))
     }
 
-    /// Gives fields other values, which often repeat.
+    /// Gives the fields of a draft other values, which often repeat.
     fn fill(&mut self, draft: &mut Draft) {
         self.clock += 1;
         let now = Time::from_millis(self.fixture.now().millis() + self.clock / 2 * DAY / 4);

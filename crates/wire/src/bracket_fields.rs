@@ -19,10 +19,10 @@ enum BracketKey<'n> {
     Part(&'n str),
 }
 
-/// Value under construction.
+/// Value that is being built from fields.
 enum BracketValue {
     Text(String),
-    /// Items without numbers.
+    /// Items of an array, in order, without numbers.
     Next(Vec<Self>),
     /// Items by number, possibly with gaps.
     Items(BTreeMap<u32, Self>),

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(open(&keys, "webhook 12", &again), Ok(SECRET.to_owned()));
     }
 
-    /// The key of page tokens differs from this one.
+    /// The derived key differs from the key of page tokens.
     #[test]
     fn the_key_is_of_this_purpose() {
         assert_ne!(cipher::derive(&[7; 32], PURPOSE), Some([7; 32]));

@@ -1,4 +1,4 @@
-//! The command line is sound.
+//! Tests of the command line.
 use super::*;
 use clap::CommandFactory;
 use workgraph_server::admin_commands::{PlanName, WorkspaceCommand};
@@ -66,7 +66,7 @@ fn completions_and_the_manual_name_every_command() {
     );
 }
 
-/// Flags that every command takes would bury its own.
+/// The help of a command would be unreadable if it listed the flags that all commands have.
 #[test]
 fn short_help_shows_the_flags_of_the_command() {
     let mut command = Cli::command();

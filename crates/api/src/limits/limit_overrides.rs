@@ -16,7 +16,7 @@ pub struct LimitOverride {
     pub concurrent_reads: Option<u32>,
     /// Maximum number of concurrent writes.
     pub concurrent_writes: Option<u32>,
-    /// Credits per minute.
+    /// Credits regained per minute.
     pub cost: Option<u32>,
 }
 

@@ -229,7 +229,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The search for secrets leaves a text that is taken for plain as it is.
+        /// A text that is considered plain is not changed by masking.
         #[test]
         fn a_plain_text_has_nothing_to_mask(text in "(wgp_|wg|bearer|[a-zA-Z0-9_.,~-]|[ =%+:/?&])*[a-z]{0,12}") {
             if is_plain(&text) {

@@ -32,14 +32,14 @@ pub enum IssuerInResponses {
     /// clients were configured by hand, and refuse an issuer that is not the configured one.
     #[default]
     Openid,
-    /// All requests; the discovery document then announces it.
+    /// All requests; the discovery document announces this.
     Always,
     /// No requests.
     Never,
 }
 
 impl IssuerInResponses {
-    /// All choices, with their names in settings.
+    /// All choices, with the names that settings use.
     pub const ALL: [(&str, Self); 3] = [
         ("openid", Self::Openid),
         ("always", Self::Always),

@@ -122,7 +122,7 @@ pub type OAuthStoreCase =
         &'a dyn OAuthStore,
     ) -> Pin<Box<dyn Future<Output = Result<(), TokenStoreFailure>> + Send + 'a>>;
 
-/// Every case for the OAuth half, with the rule that it checks.
+/// Every case about apps, authorizations, codes and sessions, with the rule that it checks.
 pub static OAUTH_CASES: &[(&str, OAuthStoreCase)] = &[
     ("an app comes back as it was", |s| {
         Box::pin(oauth_cases::app_cases::app_comes_back(s))

@@ -1,4 +1,4 @@
-//! Cases about the OAuth half, and their common starting state.
+//! Cases about apps, authorizations, codes and sessions, and the state that they start from.
 pub(super) mod app_cases;
 pub(super) mod code_cases;
 pub(super) mod session_cases;

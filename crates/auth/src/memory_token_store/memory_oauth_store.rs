@@ -1,4 +1,4 @@
-//! The memory store's OAuth half.
+//! Apps, authorizations, codes and sessions of the memory store.
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! Rules of accounts and their logins.
+//! Rules for accounts and their logins.
 use std::time::SystemTime;
 
 use crate::authorization::browser_session::BrowserSession;
@@ -8,7 +8,7 @@ use crate::rules::session_rules::end_sessions;
 use crate::rules::token_rules::{UserAccess, revoke_all};
 use crate::tokens::token_record::{Account, Login, Tier};
 
-/// Returns the decision without its outcome.
+/// Drops the outcome of a decision.
 fn done<T>(decision: AuthDecision<T>) -> AuthDecision<()> {
     AuthDecision {
         outcome: (),

@@ -187,7 +187,7 @@ pub enum AuditedAct {
         app: String,
         /// The use before: `removed`, `disabled` or `enabled`.
         before: &'static str,
-        /// The use now.
+        /// The use after the act.
         after: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Rules of consents, codes and authorizations.
+//! Rules for consents, codes and authorizations.
 use crate::authorization::authorization_code::AuthorizationCode;
 use crate::authorization::registered_app::App;
 use crate::authorization::user_authorization::Authorization;

@@ -1,4 +1,4 @@
-//! Rules of redeeming authorization codes.
+//! Rules for redeeming authorization codes.
 use std::time::SystemTime;
 
 use crate::authorization::authorization_code::AuthorizationCode;
@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    /// RFC 6749, section 4.1.2.
+    /// A replayed code revokes the refresh token (RFC 6749, section 4.1.2).
     #[test]
     fn a_replay_revokes_the_refresh_token_for_which_the_code_was_redeemed() {
         // Too late for a retry, and at once but without the verifier.

@@ -17,7 +17,7 @@ pub enum BearerError {
     Empty,
     /// More than one token, or a token with white space in it.
     Spaced,
-    /// More than one `Authorization` header, even if they agree.
+    /// Several `Authorization` headers, even with equal values.
     Repeated,
 }
 

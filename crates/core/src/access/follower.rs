@@ -1,7 +1,7 @@
 //! Access of followers: each edge keeps, as its rank, the level that the user who added the follower could give.
 use super::level::Level;
 
-/// Rank of a user who follows on their own, without being added by anybody.
+/// Rank of users who follow an object on their own, so nobody has added them.
 const OWN: i64 = -1;
 /// Rank of edges that were written by versions which did not store a level.
 const UNKNOWN: i64 = 0;

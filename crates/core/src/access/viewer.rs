@@ -22,7 +22,7 @@ pub enum Role {
 pub struct WorkspaceMembership {
     /// Gid of the workspace.
     pub workspace: Gid,
-    /// Role of the user there.
+    /// Role of the user in the workspace.
     pub role: Role,
     /// True if the user holds a view-only seat: never more than [`Level::Viewer`].
     pub view_only: bool,
@@ -30,7 +30,7 @@ pub struct WorkspaceMembership {
     pub paid: bool,
     /// Gid of the workspace membership.
     pub membership_gid: Gid,
-    /// The user's task list there.
+    /// Task list of the user in the workspace.
     pub task_list: Option<Gid>,
 }
 

@@ -16,7 +16,7 @@ use crate::storage::{
 /// Job whose lease a worker holds: its node as last written, and its record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasedJob {
-    /// The node; its version is the fencing token.
+    /// Node of the job. Its version is the fencing token.
     pub node: Node,
     /// Record of the job: kind of work, progress, deadline, claims.
     pub record: JobRecord,

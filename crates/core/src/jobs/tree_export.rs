@@ -309,7 +309,7 @@ impl TreeExport {
         }
     }
 
-    /// Returns true if there may be objects below a row.
+    /// Returns true if a row may have objects below it.
     fn goes_on(&self, row: Gid, ty: Type, more: &ReadView) -> bool {
         let mut below = lists(self.ty, ty).iter();
         ty != Type::Task

@@ -292,7 +292,7 @@ fn key(source: FieldSource) -> Option<&'static str> {
     }
 }
 
-/// Values that a typed key takes, with their stored form.
+/// Conversion of the values that a typed key takes to their stored form.
 pub trait StoredAs<T> {
     /// Returns the value as normalised JSON.
     fn raw(value: T) -> String;

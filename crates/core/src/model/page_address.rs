@@ -1,4 +1,4 @@
-//! Address of the server's pages.
+//! Addresses of the server's pages.
 
 /// Returns the address of the server's pages, without a trailing slash, from the address of its API.
 #[must_use]

@@ -11,7 +11,7 @@ const NAMES_MAX: usize = 100;
 #[derive(Clone, Debug)]
 pub struct ExpandPaths {
     names: Vec<String>,
-    /// For each name, the names that may follow it.
+    /// Names that may follow each name.
     following: Vec<BTreeSet<usize>>,
     whole: Part,
 }

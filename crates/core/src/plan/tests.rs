@@ -129,7 +129,7 @@ fn fields_of_linked_nodes_need_the_scope_of_their_type() {
     assert_eq!(scopes("assignee.nope"), Vec::<&str>::new());
 }
 
-/// S07. The items of a portfolio are projects, too.
+/// S07. The items of a portfolio may be projects.
 #[test]
 fn fields_of_items_of_another_type_need_the_scope_of_that_type() {
     let scopes = |text: &str| -> Vec<&'static str> {

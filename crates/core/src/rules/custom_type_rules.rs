@@ -1,4 +1,4 @@
-//! Creation of custom types of tasks.
+//! Rules for creating custom types of tasks.
 use crate::domain_error::DomainError;
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};

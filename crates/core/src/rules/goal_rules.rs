@@ -1,4 +1,4 @@
-//! Goals and their supporters.
+//! Rules for goals and their supporters.
 use crate::model::gid::Gid;
 use crate::model::registry::{Type, rel};
 use crate::model::resources::goal_relationship::{

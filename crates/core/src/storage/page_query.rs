@@ -32,9 +32,9 @@ pub enum ListSource {
     TwoStep {
         /// Index of the anchor.
         anchor: usize,
-        /// Section → anchor.
+        /// Relation of the edges from a section to the anchor.
         outer: Relation,
-        /// Task → section.
+        /// Relation of the edges from a task to a section.
         inner: Relation,
     },
     /// All nodes of a type that belong to the workspace, in the order of their gids.

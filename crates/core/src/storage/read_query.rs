@@ -175,7 +175,7 @@ impl ReadQuery {
             budget: byte_budgets::LOAD_BYTES,
         }
     }
-    /// Asks the view for its reads, for a decision.
+    /// Makes the view list the keys of its reads, for a decision.
     #[must_use]
     pub fn tracked(self) -> Self {
         Self {

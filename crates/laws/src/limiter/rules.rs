@@ -47,7 +47,7 @@ impl JudgedRun<'_> {
         in_window.map(|(_, weight)| weight).sum()
     }
 
-    /// G1, G10, G14. No window admits more than the quota of its end.
+    /// G1, G10, G14. No window admits more than the quota that is valid at its end.
     pub(super) fn no_window_above_the_quota(&self) -> Option<Fault> {
         let mut quota = self.setup.quota;
         for (position, step) in self.taken.iter().enumerate() {
@@ -104,7 +104,7 @@ impl JudgedRun<'_> {
             })
     }
 
-    /// G3. One unit less is not enough.
+    /// G3. A retry one unit of time before the stated wait ends is refused.
     pub(super) fn stated_wait_is_needed(&self) -> Option<Fault> {
         let unit = self.profile.wait_unit_ms;
         let mut retries = self.retries(true);

@@ -26,7 +26,7 @@ pub(super) enum Step {
     Sweep,
 }
 
-/// Figures and steps.
+/// Setup of a limiter, and the steps sent to it.
 #[derive(Clone, Debug)]
 pub(super) struct Scenario {
     pub(super) setup: LimiterSetup,

@@ -47,7 +47,7 @@ const ACTS: [Act; 7] = [
 #[derive(Clone, Copy)]
 struct Rules {
     caution_ms: u64,
-    /// Parts of a node, by the members that it counts and its age.
+    /// Number of parts of a quota, from the number of members that a node counts and its age.
     parts: fn(usize, u64) -> u32,
     counts_commands: bool,
 }
@@ -74,9 +74,9 @@ struct Node {
     breaker: Breaker,
     limiter: LawLimiter,
     totals: OwnerTotals<u64, UniformState>,
-    /// Redis that it is or was connected to.
+    /// Name of the Redis that the node is or was connected to.
     known: String,
-    /// Redis that it has recorded in the database.
+    /// Name of the Redis that the node recorded in the database.
     told: String,
     parts: u32,
     parts_least: u32,

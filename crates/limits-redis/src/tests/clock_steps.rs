@@ -1,4 +1,4 @@
-//! Steps of the server's clock.
+//! Tests in which the clock of the server steps back or ahead.
 
 use std::time::Instant;
 
@@ -46,7 +46,7 @@ fn with_total(owner: u64) -> TestRequest {
     }
 }
 
-/// S974. Used up quotas stay used up, and are free again after the stated wait.
+/// S974. A used-up quota stays used up, and is free again after the stated wait.
 #[tokio::test]
 async fn a_clock_that_steps_back_by_an_hour_stops_nobody_for_an_hour() {
     let Some((_server, [before, after], ahead)) = before_and_after("step").await else {

@@ -1,5 +1,6 @@
-//! The laws of `workgraph-limits` for the functions, called by three nodes in turn. L0 compares with a limiter whose requests
-//! outlive their deadlines, which those of several nodes do not; `differential` replaces it.
+//! The laws of `workgraph-limits` for the functions, called by three nodes in turn. L0 is left out: it compares with a
+//! limiter whose requests may outlive their deadlines, and requests of several nodes can't. The tests in `differential`
+//! replace it.
 
 use workgraph_limits::laws::{LAWS, LawSettings, TestedLimiter};
 
@@ -69,7 +70,7 @@ laws! {
     "L20": l20_changes_forget_nothing,
 }
 
-/// An empty account was dropped, and with it the latest time that it had seen.
+/// Guards against a fault of earlier versions, which dropped an empty account with the latest time that it had seen.
 #[test]
 fn the_time_of_an_account_outlasts_what_it_counts() {
     held_from(0xa8a5_d57c_a72b_ee50, "L13", 1);

@@ -159,7 +159,7 @@ async fn three_nodes_admit_together_what_one_would() {
     assert!(decided >= 1_200 && alone == 0, "{decided} {alone}");
 }
 
-/// Detects a node that only counts for itself.
+/// Detects nodes that count only their own requests.
 #[tokio::test]
 async fn nodes_under_keys_of_their_own_admit_too_much() {
     let Some(server) = TestAddress::find() else {

@@ -15,7 +15,7 @@ const LIMIT: u32 = 10;
 const PART: usize = 4;
 const NOW: u64 = 1_800_000_000_000;
 
-/// Admits a request at a node until it is refused; returns the permits.
+/// Repeats a request at a node until it is refused; returns the permits.
 async fn admit_all(node: &Node, request: &TestRequest, cost: u32) -> Vec<Permit> {
     let mut permits = Vec::new();
     while let Ok(mut permit) = node.admit(request, NOW).await {

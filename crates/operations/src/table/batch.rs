@@ -1,4 +1,4 @@
-//! The batch: several requests in one.
+//! The batch operation, which runs several requests in one.
 use crate::operation::Operation;
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, OperationInput,

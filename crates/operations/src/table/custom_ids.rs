@@ -1,4 +1,4 @@
-//! Tasks by their automatic ids.
+//! Operations that find tasks by their automatic ids.
 use crate::operation::Operation;
 use crate::operation::inputs::{
     Input, InputDef, InputPlace, InputReader, InputType, Named, OperationInput, path,

@@ -52,7 +52,7 @@ pub struct InsertInputs {
     pub after: Input<Named<Gid>>,
 }
 
-/// The fields `insert_before` and `insert_after` for neighbours of these types.
+/// Returns the inputs `insert_before` and `insert_after`, for neighbours of these types.
 #[must_use]
 pub const fn insert_beside(types: &'static [Type]) -> InsertInputs {
     InsertInputs {

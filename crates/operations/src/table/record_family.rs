@@ -107,7 +107,7 @@ pub(super) struct RecordRefs {
 pub(super) struct RecordTexts {
     /// Field of the plain form.
     pub(super) plain: TypedField<str>,
-    /// The rich form.
+    /// Field of the rich form.
     pub(super) html: TypedField<str>,
 }
 

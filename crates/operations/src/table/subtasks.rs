@@ -1,4 +1,4 @@
-//! Moving a task to a parent, or away from one.
+//! Operations that move a task to a parent, or away from one.
 use super::subtask_depth::{SUBTASK_LEVELS_MAX, require_subtask_depth};
 use super::task_link_inputs::SetParent;
 use crate::operation::Decision;

@@ -64,7 +64,7 @@ pub struct WriteContext {
     pub random: [u8; 32],
 }
 
-/// Console over its ports.
+/// Console of a signed-in user, with the ports that it uses.
 #[derive(Clone, Copy)]
 pub struct Console<'a> {
     /// Store of apps, authorizations and tokens.

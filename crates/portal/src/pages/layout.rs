@@ -16,7 +16,7 @@ pub(crate) static STYLE_SOURCE: LazyLock<String> = LazyLock::new(|| {
     format!("'sha256-{}'", STANDARD.encode(digest.as_ref()))
 });
 
-/// Page, ready to send.
+/// HTML page, ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtmlPage {
     /// The whole document.

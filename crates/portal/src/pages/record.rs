@@ -13,7 +13,7 @@ pub struct RecordPage {
     pub kind: &'static str,
     /// Name of the record.
     pub title: String,
-    /// Facts with their labels.
+    /// Facts about the record, each with its label.
     pub facts: Vec<(String, RecordValue)>,
     /// Description, as safe HTML.
     pub text: Option<String>,
@@ -47,7 +47,7 @@ pub struct RecordList {
     pub has_more: bool,
 }
 
-/// Entry of a list.
+/// Record in a list, with what the list shows of it.
 #[derive(Clone, Debug)]
 pub struct RecordLine {
     /// Name of the record, or of the person.
@@ -58,7 +58,7 @@ pub struct RecordLine {
     pub is_done: bool,
     /// Text next to the name.
     pub details: String,
-    /// Time, as the API writes it.
+    /// Time of the entry, as the API writes it.
     pub at: Option<String>,
     /// Rich text, as safe HTML.
     pub text: Option<String>,

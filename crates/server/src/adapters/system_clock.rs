@@ -76,7 +76,7 @@ impl Clock for WallClock {
 pub(crate) struct SystemEntropy(SystemRandom);
 
 impl SystemEntropy {
-    /// Opens the generator.
+    /// Opens the random generator of the operating system.
     #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place where randomness comes from"

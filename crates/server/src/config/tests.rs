@@ -1,4 +1,4 @@
-//! Settings: the sources of their values, and invalid values.
+//! Tests of settings: the sources of their values, and invalid values.
 use super::*;
 
 fn load_with(file: &str, env: &[(&str, &str)], set: &[&str]) -> Result<Config, String> {

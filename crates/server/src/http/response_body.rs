@@ -58,9 +58,9 @@ pub(crate) enum BodyContent {
 /// State of a body that breaks off.
 #[derive(Debug)]
 pub(crate) enum BrokenBody {
-    /// The bytes before it breaks off.
+    /// The bytes that are sent before the body breaks off.
     Half(Bytes),
-    /// hyper has these bytes, and sends them before it asks for more.
+    /// hyper has these bytes, and sends them before it asks for the next ones.
     Sending,
     /// Nothing more is sent, and the connection is closed.
     Ended,

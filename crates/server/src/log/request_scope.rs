@@ -22,7 +22,7 @@ pub(crate) fn current_request() -> Option<RequestId> {
 /// Guard during which the calling thread works on a request. Scopes end in the reverse order of their start.
 pub(crate) struct RequestScope {
     outer: Option<RequestId>,
-    /// Scopes belong to their thread.
+    /// Makes a scope stay on its thread.
     _thread: PhantomData<*const ()>,
 }
 

@@ -1,4 +1,4 @@
-//! Servers within one process.
+//! Tests of servers that run within one process.
 use super::Server;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -78,7 +78,7 @@ pub(crate) const RULES: [ClientRule; 12] = [
     },
 ];
 
-/// Rules and their verdicts.
+/// Rules, each with the verdict on the clients.
 pub(crate) struct ClientGrade(Vec<(&'static ClientRule, RuleOutcome)>);
 
 impl ClientGrade {

@@ -4,13 +4,13 @@ use std::time::Duration;
 /// Fault that a delivery to a webhook meets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DeliveryFault {
-    /// It is sent twice.
+    /// The delivery is sent twice.
     Duplicate,
-    /// It is sent after the next one to the same target.
+    /// The delivery is sent after the next one to the same target.
     Reorder,
-    /// It is not sent, and counts as received.
+    /// The delivery is not sent, and counts as received.
     Drop,
-    /// It is sent later, and counts as received.
+    /// The delivery is sent later, and counts as received.
     Late(Duration),
     /// The signature of the delivery is wrong.
     BadSignature,

@@ -56,7 +56,7 @@ struct SentFault {
 struct Fault {
     matches: FaultMatch,
     action: FaultAction,
-    /// The action as it was sent.
+    /// Action of the fault, as the test sent it.
     shown: Value,
     /// Numbers of requests that matched, and that met the fault.
     matched: u64,

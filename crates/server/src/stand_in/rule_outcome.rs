@@ -1,4 +1,4 @@
-//! Outcome of a rule about clients.
+//! Outcome of judging clients by a rule.
 
 /// Outcome of a rule about clients.
 #[derive(Clone, PartialEq, Eq, Debug)]

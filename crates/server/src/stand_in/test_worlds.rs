@@ -44,7 +44,7 @@ pub(crate) struct TestWorlds {
     pub(crate) process: Arc<Process>,
     /// Settings of the server; the settings of each world are based on them.
     config: Config,
-    /// Settings of the first admin among them, as text.
+    /// Settings about the first admin, as text.
     admin: String,
     /// Digest of the token that allows control from other machines.
     pub(crate) control_token: Option<SecretDigest>,

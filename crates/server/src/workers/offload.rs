@@ -222,7 +222,7 @@ struct OffloadedTask<T> {
     watch: Arc<WorkInterrupt>,
 }
 
-/// State of moved work.
+/// State of work that was moved to these threads.
 enum TaskState<T> {
     Waits(BoxFuture<T>, Waker),
     Runs(Waker),

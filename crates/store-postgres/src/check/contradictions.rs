@@ -1,4 +1,4 @@
-//! Rows that must not exist.
+//! Search for rows that contradict other rows.
 
 /// Queries that find rows which must not exist, each with the text of the problem.
 pub(super) const CONTRADICTIONS: &[(&str, &str)] = &[

@@ -1,4 +1,4 @@
-//! Problems that a check found.
+//! Report on the problems that a check found.
 
 /// Maximum number of problems that are listed; further ones are only counted.
 const NAMED: usize = 100;

@@ -18,7 +18,7 @@ use workgraph_core::storage::{Edge, JournalEntry, Seq};
 /// Age of rows: whether some of them may already exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RowAge {
-    /// No row exists.
+    /// None of the rows exists yet.
     New,
     /// Existing rows are replaced.
     Any,

@@ -20,7 +20,7 @@ pub(super) enum Flaw {
     Unsealed,
     /// Encodes decimal text without sealing.
     Decimal,
-    /// Accepts a token at its expiry.
+    /// Accepts a token at the second of its expiry.
     Late,
     /// Stops reading where a valid token would end.
     Trailing,
@@ -34,7 +34,7 @@ pub(super) enum Flaw {
     DropsKey,
     /// Reports a token of a retired key as invalid.
     Amnesia,
-    /// Never drops keys.
+    /// Keeps keys that were retired.
     Hoards,
 }
 

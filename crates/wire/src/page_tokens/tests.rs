@@ -125,7 +125,7 @@ fn equal_input_gives_an_equal_token_and_other_input_another() {
 /// Flaw of a variant that must break a law.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
-    /// Binds every token to the same.
+    /// Binds every token to the same data.
     Unbound,
     /// Writes null as empty text.
     NullIsEmpty,

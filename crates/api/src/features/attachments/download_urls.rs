@@ -17,9 +17,9 @@ const LIFETIME: Duration = Duration::from_secs(120);
 /// The use of a file that an address allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disposition {
-    /// The browser saves it.
+    /// The browser saves the file.
     Download,
-    /// The browser shows it.
+    /// The browser shows the file.
     View,
 }
 

@@ -35,7 +35,7 @@ struct ScheduledWebhook {
     webhook: Webhook,
     /// The last commit that concerns the webhook.
     last_commit: u64,
-    /// The time of its entry in the agenda.
+    /// The time at which the agenda lists the webhook.
     due: SystemTime,
     /// The number of the attempt that holds the webhook, 0 for none.
     lease: u64,

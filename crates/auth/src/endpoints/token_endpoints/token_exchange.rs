@@ -1,4 +1,4 @@
-//! The token endpoint's two exchanges.
+//! Exchanges of the token endpoint: a code for tokens, and a refresh token for an access token.
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! Limits of a search: how many rows it may still find, look at and scan.
 use crate::storage::PageRows;
 
-/// Rows found so far, and the limits of finding more.
+/// Rows that a search has found so far, and the limits on its further work.
 pub(super) struct SearchBounds<'r> {
     pub(super) rows: &'r mut PageRows,
     pub(super) limit: usize,

@@ -23,7 +23,7 @@ pub trait AttemptCache {
 
 /// Facts that an attempt reads: fixed ones, or ones that a cache completes.
 pub(super) enum AttemptFacts<'f> {
-    /// Only these facts.
+    /// Fixed facts, without a cache.
     Given(&'f Facts),
     /// Facts to which answers of a cache are added when they are needed.
     Growing(&'f mut Facts, &'f dyn AttemptCache),

@@ -431,7 +431,7 @@ mod tests {
         }
     }
 
-    /// Checks a list of many nodes that is read again after each change of one of them.
+    /// Checks a list of many nodes that is read again after each change of one of the nodes.
     #[test]
     fn reads_that_are_forgotten_again_and_again_leave_no_trace() {
         let node = |number| Gid::new(number).unwrap();

@@ -97,7 +97,7 @@ mod tests {
     use crate::model::registry::rel;
     use crate::storage::FactKey;
 
-    /// Checks the number of look-ups: with two in each of them, there would be 2 to the 64th.
+    /// Checks the number of look-ups. With two look-ups in each commit, there would be 2^64 in all.
     #[test]
     fn a_read_that_nobody_knows_is_looked_for_once_in_each_commit() {
         let (dst, rel) = (Gid::new(1).unwrap(), rel::SECTION);

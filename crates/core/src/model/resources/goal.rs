@@ -103,11 +103,11 @@ pub const DEFAULT_ACCESS: TypedField<str> =
     TypedField::word("default_access_level", LEVELS, "\"commenter\"")
         .writable()
         .doc("The access level of newly added members.");
-/// Values of its custom fields.
+/// Values of the goal's custom fields.
 pub const CUSTOM_FIELDS: TypedField<Opaque> = super::task::CUSTOM_FIELDS
     .value_map()
     .doc("The custom fields of the goal, with their values; written as a map from gids to values.");
-/// Settings of its custom fields.
+/// Settings of the goal's custom fields.
 pub const CUSTOM_FIELD_SETTINGS: TypedField<Opaque> = TypedField::other(
     "custom_field_settings",
     ValueType::Many(&[Type::CustomFieldSetting]),

@@ -17,7 +17,7 @@ pub const PRECISION_MAX: i64 = 6;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgressSource {
-    /// Set by hand.
+    /// A user sets the value.
     #[default]
     Manual,
     /// The progress of the goals that support the goal.

@@ -29,7 +29,7 @@ fn a_view_made_by_hand_reads_like_one_that_was_loaded() {
     assert!(view.link(task, rel::TAGS, section).is_none());
 }
 
-/// A read of something that was not loaded is never taken for a read of something that does not exist.
+/// A decision must not take data that was not loaded for data that does not exist.
 #[test]
 fn a_decision_is_asked_for_what_its_view_lacks() {
     let gid = |n| Gid::new(n).unwrap();
@@ -104,7 +104,7 @@ fn node(gid: Gid) -> UnansweredRead {
     UnansweredRead::Node(NodeRef::Gid(gid))
 }
 
-/// The fields of a head look as if they had no value.
+/// The fields of a head must not be taken for fields without a value.
 #[test]
 fn a_decision_is_asked_for_the_body_of_a_node_of_which_it_has_the_head() {
     let task = Gid::new(1).unwrap();

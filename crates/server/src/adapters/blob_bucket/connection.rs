@@ -43,7 +43,7 @@ pub(super) enum Content {
     Part(FinishedPart),
 }
 
-/// Content of a request while it is sent.
+/// Content of a request, as hyper sends it.
 #[derive(Debug)]
 pub(super) struct ContentBody {
     content: Content,

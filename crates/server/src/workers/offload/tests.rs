@@ -25,7 +25,7 @@ async fn allowed(watch: &WorkInterrupt) {
     std::future::poll_fn(|_| watch.poll_allowed()).await;
 }
 
-/// Waits until it is polled once more, which it requests itself.
+/// Waits until the caller polls a second time, which this future requests.
 async fn wait_once() {
     let mut waited = false;
     std::future::poll_fn(|cx| {
