@@ -27,7 +27,7 @@ pub(crate) enum LoadEnd {
     Count(u64),
 }
 
-/// One load: the requests, their server, and the end.
+/// Load on a server: its requests, and the condition that ends it.
 pub(crate) struct LoadSpec {
     /// Address of the server.
     pub(crate) addr: SocketAddr,

@@ -133,7 +133,7 @@ impl Account {
     }
 }
 
-/// Reader of the bytes that have not been read yet.
+/// Reader of a packed account, field by field.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {

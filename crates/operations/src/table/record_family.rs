@@ -116,11 +116,11 @@ pub(super) struct RecordChange<'c> {
     pub(super) call: &'c RequestContext<'c>,
     /// Nodes and edges of the read view.
     pub(super) view: &'c ReadView,
-    /// Changes so far.
+    /// Changes collected so far.
     pub(super) work: ChangeBuilder<'c>,
     /// Node to which the record belongs; `None` for a changed record that belongs only to its workspace.
     pub(super) parent: Option<&'c Node>,
-    /// References to both in the query; `None` for a changed record without a container.
+    /// References to the record and to its parent in the query; `None` for a changed record without a container.
     pub(super) at: Option<RecordRefs>,
     pub(super) draft: Draft,
     /// Changed values of custom fields.

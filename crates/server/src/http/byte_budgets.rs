@@ -40,7 +40,7 @@ pub(crate) struct ByteBudgets {
     user_max: usize,
     total: AtomicUsize,
     holders: [Mutex<FxHashMap<ByteHolder, usize>>; SHARDS],
-    /// Number of refusals.
+    /// Number of bodies and replies that were refused.
     refused: AtomicU64,
 }
 

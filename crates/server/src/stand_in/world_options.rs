@@ -25,7 +25,7 @@ pub(crate) enum WorldContent {
     CopyOf(String),
 }
 
-/// Fixture of a new world, with its source.
+/// Fixture of a new world, and the digest of its document.
 #[derive(Debug)]
 pub(crate) struct WorldFixture {
     pub(crate) fixture: Fixture,

@@ -11,7 +11,7 @@ pub const BILLABLE_FILTERS: &[&str] = &["billable", "non_billable", "any"];
 /// Values of `source`.
 pub const ESTIMATE_SOURCES: &[&str] = &["none", "tasks", "capacity_plans"];
 
-/// What the budget limits: cost or time.
+/// Unit of the budget: cost or time.
 pub const BUDGET_TYPE: TypedField<str> = TypedField::word("budget_type", BUDGET_TYPES, "\"time\"")
     .compact()
     .on_create()

@@ -54,7 +54,7 @@ pub const RESOURCE: TypedField<LinkOne> =
 /// Old name of the type of the resource.
 pub const TYPE: TypedField<str> =
     TypedField::text("type", 64).doc("Old name of the resource_type of the resource.");
-/// What happened to the resource, one of [`ACTIONS`].
+/// Kind of change, one of [`ACTIONS`].
 pub const ACTION: TypedField<str> = TypedField::word("action", ACTIONS, "\"changed\"")
     .doc("The kind of event: changed, added, removed, deleted or undeleted.");
 /// Object that the resource was added to or removed from.

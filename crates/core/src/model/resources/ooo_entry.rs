@@ -8,7 +8,7 @@ pub const USER: TypedField<LinkOne> = TypedField::inline("user", &[Type::User])
     .on_create()
     .listed_by(rel::OUT_OF_OFFICE)
     .doc("The user who is out of office.");
-/// User who created the ooo entry.
+/// User who created the out-of-office entry.
 pub const CREATED_BY: TypedField<LinkOne> = TypedField::inline("created_by", &[Type::User])
     .compact()
     .doc("The user who created the entry.");

@@ -439,7 +439,7 @@ async fn done(reply: Reply) -> Result<Vec<u8>> {
     Err(refused(reply).await)
 }
 
-/// Converts a reply that reports an error into an error.
+/// Returns the error that a reply reports.
 async fn refused(reply: Reply) -> anyhow::Error {
     let status = reply.status;
     let body = reply.all(REPLY_MAX).await.and_then(xml);
