@@ -40,7 +40,7 @@ pub(crate) enum RejectedAuthorization {
 }
 
 impl Portal {
-    /// `GET /-/oauth_authorize`.
+    /// Answers `GET /-/oauth_authorize`: the consent page, the sign-in page, or the answer to the app.
     pub(crate) async fn authorize(
         &self,
         request: &PortalRequest,

@@ -53,7 +53,7 @@ impl IssuerInResponses {
         found.map(|(_, choice)| choice)
     }
 
-    /// Returns the name of the choice.
+    /// Returns the name that settings use for the choice.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -260,7 +260,7 @@ pub struct Endpoints<'a> {
     pub scopes: ScopeRegistry,
     /// The prefixes and lifetime of the tokens.
     pub tokens: TokenSettings,
-    /// The treatment of apps without a secret.
+    /// The choice whether apps without a secret get tokens.
     pub public_clients: PublicClients,
     /// The current signing key. Without it there are no id_tokens.
     pub signer: Option<&'a dyn Signer>,

@@ -175,7 +175,7 @@ impl Deprecation {
 /// A second representation of nodes of another type: records with other fields, and with their own type name and path.
 #[derive(Debug)]
 pub struct Representation {
-    /// Type of the nodes.
+    /// Type of the nodes that the records show.
     pub of: Type,
     /// Returns true for the nodes of the type that have the representation.
     pub applies_to: fn(&Node) -> bool,

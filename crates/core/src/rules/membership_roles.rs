@@ -11,7 +11,7 @@ use crate::storage::change_builder::ChangeBuilder;
 pub struct MembershipRole {
     /// Role of the user.
     pub role: Role,
-    /// True if the membership is view-only.
+    /// True if the user may only look.
     pub view_only: bool,
 }
 

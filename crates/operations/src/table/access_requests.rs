@@ -21,7 +21,7 @@ use workgraph_core::storage::{
     ReadView, RowFilter, RowLink,
 };
 
-/// Operations on access requests.
+/// Operations on access requests: a part of [`TABLES`](super::TABLES).
 pub static ACCESS_REQUESTS: &[Operation] = &[
     computed_list(
         "getAccessRequests",

@@ -2,7 +2,7 @@
 use crate::operation::{ListDefinition, Operation, get, list};
 use workgraph_core::model::registry::Type;
 
-/// Operations on agents.
+/// Operations on agents: a part of [`TABLES`](super::TABLES).
 pub static AGENTS: &[Operation] = &[
     get("getAgent", "/agents/{agent_gid}", Type::Agent),
     list(

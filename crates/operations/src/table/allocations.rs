@@ -16,7 +16,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
 use workgraph_core::rules::budget_rules;
 use workgraph_core::storage::{NodeRef, ReadQuery};
 
-/// Operations on allocations.
+/// Operations on allocations: a part of [`TABLES`](super::TABLES).
 pub static ALLOCATIONS: &[Operation] = &[
     Lists::<Allocations>::list("getAllocations", "/allocations").paid_only(PREMIUM),
     Rows::<Allocations>::create("createAllocation", "/allocations").paid_only(PREMIUM),

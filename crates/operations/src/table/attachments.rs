@@ -21,7 +21,7 @@ use workgraph_core::storage::{
     EdgeEnd, LinkSelector, ListPosition, ListSource, PageQuery, ReadQuery, ReadView,
 };
 
-/// Operations on attachments.
+/// Operations on attachments: a part of [`TABLES`](super::TABLES).
 pub static ATTACHMENTS: &[Operation] = &[
     computed_list(
         "getAttachmentsForObject",

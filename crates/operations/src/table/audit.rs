@@ -13,7 +13,7 @@ use workgraph_core::model::time::Time;
 use workgraph_core::model::validate::clip;
 use workgraph_core::{Gid, Type};
 
-/// Operations on the audit log.
+/// Operations on the audit log: a part of [`TABLES`](super::TABLES).
 pub static AUDIT: &[Operation] = &[audit_log(
     "getAuditLogEvents",
     "/workspaces/{workspace_gid}/audit_log_events",

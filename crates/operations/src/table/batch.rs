@@ -9,7 +9,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_wire::batch_actions;
 use workgraph_wire::batch_actions::BatchAction;
 
-/// Operation for several requests in one.
+/// Operation for several requests in one: a part of [`TABLES`](super::TABLES).
 pub static BATCH: &[Operation] = &[batch("createBatchRequest", "/batch")];
 
 const ACTIONS: Input<BatchActions> = Input::parsed(

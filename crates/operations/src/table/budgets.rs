@@ -14,7 +14,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue, merge_group};
 use workgraph_core::rules::budget_rules::{self, BudgetType, ProjectTotals};
 use workgraph_core::storage::ReadQuery;
 
-/// Operations on budgets.
+/// Operations on budgets: a part of [`TABLES`](super::TABLES).
 pub static BUDGETS: &[Operation] = &[
     Lists::<Budgets>::list("getBudgets", "/budgets").paid_only(PREMIUM),
     Rows::<Budgets>::create("createBudget", "/budgets").paid_only(PREMIUM),

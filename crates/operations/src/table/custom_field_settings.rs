@@ -29,7 +29,7 @@ use workgraph_core::rules::{auto_id_rules, custom_field_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{EdgeEnd, LinkSelector, ListPosition, NodeRef, ReadQuery, ReadView};
 
-/// Operations on custom field settings.
+/// Operations on custom field settings: a part of [`TABLES`](super::TABLES).
 pub static CUSTOM_FIELD_SETTINGS: &[Operation] = &[
     list(
         "getCustomFieldSettingsForProject",

@@ -26,7 +26,7 @@ use workgraph_core::rules::{auto_id_rules, custom_field_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
-/// Operations on custom fields.
+/// Operations on custom fields: a part of [`TABLES`](super::TABLES).
 pub static CUSTOM_FIELDS: &[Operation] = &[
     create(
         "createCustomField",

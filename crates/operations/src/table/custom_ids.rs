@@ -14,7 +14,7 @@ use workgraph_core::model::validate::clip;
 use workgraph_core::rules::auto_id_rules;
 use workgraph_core::storage::{NodeRef, ReadQuery, ReadView};
 
-/// Operations that find a task by its automatic id.
+/// Operations that find a task by its automatic id: a part of [`TABLES`](super::TABLES).
 pub static CUSTOM_IDS: &[Operation] = &[read(
     "getTaskForCustomID",
     "/workspaces/{workspace_gid}/tasks/custom_id/{custom_id}",

@@ -3,7 +3,7 @@ use super::record_list::{ListAnchor, Lists, RecordList};
 use crate::operation::{Operation, get};
 use workgraph_core::model::registry::{LinkOne, Type, TypedField, rel};
 
-/// Operations on custom types.
+/// Operations on custom types: a part of [`TABLES`](super::TABLES).
 pub static CUSTOM_TYPES: &[Operation] = &[
     Lists::<CustomTypes>::list("getCustomTypes", "/custom_types"),
     get(

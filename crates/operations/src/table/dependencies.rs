@@ -14,7 +14,7 @@ use workgraph_core::rules::story_rules::add_system_story;
 use workgraph_core::storage::Ring;
 use workgraph_core::storage::{EdgeEnd, ListPosition, ReadQuery, ReadView};
 
-/// Operations on dependencies and dependents.
+/// Operations on dependencies and dependents: a part of [`TABLES`](super::TABLES).
 pub static DEPENDENCIES: &[Operation] = &[
     list(
         "getDependenciesForTask",

@@ -9,7 +9,7 @@ use crate::operation::steps::Description;
 use workgraph_core::domain_error::DomainError;
 use workgraph_core::{Gid, Type};
 
-/// Operations on events.
+/// Operations on events: a part of [`TABLES`](super::TABLES).
 pub static EVENTS: &[Operation] = &[
     events(
         "getEvents",

@@ -19,7 +19,7 @@ use workgraph_core::model::resources::{export, job};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ListPosition, NodeRef, NodeWrite, ReadQuery, ReadView};
 
-/// Operations on exports.
+/// Operations on exports: a part of [`TABLES`](super::TABLES).
 pub static EXPORTS: &[Operation] = &[
     create(
         "createGraphExport",

@@ -25,7 +25,7 @@ use workgraph_core::storage::{
     RowFilter,
 };
 
-/// Operations on goal relationships.
+/// Operations on goal relationships: a part of [`TABLES`](super::TABLES).
 pub static GOAL_RELATIONSHIPS: &[Operation] = &[
     computed_list(
         "getGoalRelationships",

@@ -22,7 +22,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue, split};
 use workgraph_core::rules::sharing::GOALS as SHARING;
 use workgraph_core::storage::{EdgeEnd, RowFilter};
 
-/// Operations on goals.
+/// Operations on goals: a part of [`TABLES`](super::TABLES).
 pub static GOALS: &[Operation] = &[
     Lists::<Goals>::list("getGoals", "/goals")
         .filtered_by(&[&IS_WORKSPACE_LEVEL, &TIME_PERIODS])

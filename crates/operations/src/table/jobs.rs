@@ -19,7 +19,7 @@ use workgraph_core::model::resources::{job, project};
 use workgraph_core::rules::{auto_id_rules, custom_field_rules, membership_rules};
 use workgraph_core::storage::{ListPosition, ReadQuery, ReadView};
 
-/// Operations that read or start jobs.
+/// Operations that read or start jobs: a part of [`TABLES`](super::TABLES).
 pub static JOBS: &[Operation] = &[
     get("getJob", "/jobs/{job_gid}", Type::Job)
         .scope("jobs:read")

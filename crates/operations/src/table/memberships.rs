@@ -27,7 +27,7 @@ use workgraph_core::storage::{
     RowFilter,
 };
 
-/// Operations on memberships.
+/// Operations on memberships: a part of [`TABLES`](super::TABLES).
 pub static MEMBERSHIPS: &[Operation] = &[
     computed_list(
         "getMemberships",

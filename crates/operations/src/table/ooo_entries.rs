@@ -17,7 +17,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue};
 use workgraph_core::rules::vacation_rules;
 use workgraph_core::storage::{LinkSelector, NodeRef, ReadQuery, RowFilter};
 
-/// Operations on out-of-office entries.
+/// Operations on out-of-office entries: a part of [`TABLES`](super::TABLES).
 pub static OOO_ENTRIES: &[Operation] = &[
     Lists::<OooEntries>::list("getOooEntries", "/ooo_entries")
         .filtered_by(&[&START_DATE, &END_DATE])

@@ -13,7 +13,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::{Direction, Type};
 use workgraph_core::storage::{NodeRef, RowFilter};
 
-/// Operations on the memberships of portfolios.
+/// Operations on the memberships of portfolios: a part of [`TABLES`](super::TABLES).
 pub static PORTFOLIO_MEMBERSHIPS: &[Operation] = &[
     computed_list(
         "getPortfolioMemberships",

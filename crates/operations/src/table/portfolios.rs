@@ -25,7 +25,7 @@ use workgraph_core::storage::{
     EdgeEnd, LinkFilter, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter, RowLink,
 };
 
-/// Operations on portfolios.
+/// Operations on portfolios: a part of [`TABLES`](super::TABLES).
 pub static PORTFOLIOS: &[Operation] = &[
     computed_list(
         "getPortfolios",

@@ -9,7 +9,7 @@ use workgraph_core::model::registry::Type;
 use workgraph_core::model::resources::{project, project_brief};
 use workgraph_core::model::validate::CheckedInputs;
 
-/// Operations on project briefs.
+/// Operations on project briefs: a part of [`TABLES`](super::TABLES).
 pub static PROJECT_BRIEFS: &[Operation] = &[
     Rows::<Briefs>::create(
         "createProjectBrief",

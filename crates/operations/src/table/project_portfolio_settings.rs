@@ -16,7 +16,7 @@ use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::rules::portfolio_rules;
 use workgraph_core::storage::{EdgeEnd, LinkSelector, ReadQuery, ReadView};
 
-/// Operations on settings of projects in portfolios.
+/// Operations on settings of projects in portfolios: a part of [`TABLES`](super::TABLES).
 pub static PROJECT_PORTFOLIO_SETTINGS: &[Operation] = &[
     list(
         "getProjectPortfolioSettingsForPortfolio",

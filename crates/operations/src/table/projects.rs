@@ -41,7 +41,7 @@ use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
-/// Operations on projects.
+/// Operations on projects: a part of [`TABLES`](super::TABLES).
 pub static PROJECTS: &[Operation] = &[
     computed_list(
         "getProjects",

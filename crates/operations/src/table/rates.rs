@@ -16,7 +16,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue, shown};
 use workgraph_core::rules::budget_rules::{self, ProjectTotals};
 use workgraph_core::storage::{ReadQuery, alias};
 
-/// Operations on rates.
+/// Operations on rates: a part of [`TABLES`](super::TABLES).
 pub static RATES: &[Operation] = &[
     Lists::<Rates>::list("getRates", "/rates").paid_only(PREMIUM),
     Rows::<Rates>::create("createRate", "/rates").paid_only(PREMIUM),

@@ -14,7 +14,7 @@ use workgraph_core::model::resources::reaction;
 use workgraph_core::model::validate::clip;
 use workgraph_core::storage::{ListSource, PageQuery, RowFilter};
 
-/// Operations on reactions.
+/// Operations on reactions: a part of [`TABLES`](super::TABLES).
 pub static REACTIONS: &[Operation] = &[computed_list(
     "getReactionsOnObject",
     "/reactions",

@@ -12,7 +12,7 @@ use workgraph_core::model::resources::role;
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::storage::RowFilter;
 
-/// Operations on roles.
+/// Operations on roles: a part of [`TABLES`](super::TABLES).
 pub static ROLES: &[Operation] = &[
     Lists::<Roles>::list("getRoles", "/roles")
         .filtered_by(&[&ARCHIVED])

@@ -16,7 +16,7 @@ use workgraph_core::model::validate::{object, shown};
 use workgraph_core::rules::rule_trigger_rules::run_trigger;
 use workgraph_core::storage::{ReadQuery, ReadView};
 
-/// Operations on rules.
+/// Operations on rules: a part of [`TABLES`](super::TABLES).
 pub static RULES: &[Operation] = &[action(
     "triggerRule",
     "/rule_triggers/{rule_trigger_gid}/run",

@@ -14,7 +14,7 @@ use workgraph_core::domain_error::DomainError;
 use workgraph_core::model::registry::Type;
 use workgraph_core::search::{Search, SearchEffort};
 
-/// Operations that search.
+/// Operations that search: a part of [`TABLES`](super::TABLES).
 pub static SEARCH: &[Operation] = &[
     search(
         "searchTasksForWorkspace",

@@ -20,7 +20,7 @@ use workgraph_core::model::validate;
 use workgraph_core::rules::membership_rules;
 use workgraph_core::storage::{EdgeEnd, LinkSelector, ListPosition, ReadQuery, ReadView};
 
-/// Operations on sections.
+/// Operations on sections: a part of [`TABLES`](super::TABLES).
 pub static SECTIONS: &[Operation] = &[
     list(
         "getSectionsForProject",

@@ -21,7 +21,7 @@ use workgraph_core::rules::{rich_texts, status_rules};
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{EdgeEnd, LinkSelector, ListSource, PageQuery, ReadQuery, ReadView};
 
-/// Operations on status updates.
+/// Operations on status updates: a part of [`TABLES`](super::TABLES).
 pub static STATUS_UPDATES: &[Operation] = &[
     computed_list(
         "getStatusesForObject",

@@ -21,7 +21,7 @@ use workgraph_core::rules::sharing::follow_task;
 use workgraph_core::rules::{rich_texts, story_rules};
 use workgraph_core::storage::{EdgeEnd, LinkSelector, ReadQuery, ReadView};
 
-/// Operations on stories.
+/// Operations on stories: a part of [`TABLES`](super::TABLES).
 pub static STORIES: &[Operation] = &[
     list(
         "getStoriesForTask",

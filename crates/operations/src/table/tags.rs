@@ -18,7 +18,7 @@ use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, NodeRef, PageQuery, ReadQuery, ReadView,
 };
 
-/// Operations on tags.
+/// Operations on tags: a part of [`TABLES`](super::TABLES).
 pub static TAGS: &[Operation] = &[
     computed_list("getTags", "/tags", Type::Tag, &Description::new(tags)).scope("tags:read"),
     create("createTag", "/tags", Type::Tag, CREATE).scope("tags:write"),

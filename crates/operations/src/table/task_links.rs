@@ -24,7 +24,7 @@ use workgraph_core::rules::story_rules::add_system_story;
 use workgraph_core::storage::change_builder::ChangeBuilder;
 use workgraph_core::storage::{ChangeAction, LinkSelector, ListPosition, ReadQuery, ReadView};
 
-/// Operations on the links of a task.
+/// Operations on the links of a task: a part of [`TABLES`](super::TABLES).
 pub static TASK_LINKS: &[Operation] = &[
     action(
         "addTaskForSection",

@@ -26,7 +26,7 @@ use workgraph_core::storage::{
 };
 use workgraph_core::{Gid, tasks_of_container};
 
-/// Operations on tasks.
+/// Operations on tasks: a part of [`TABLES`](super::TABLES).
 pub static TASKS: &[Operation] = &[
     computed_list("getTasks", "/tasks", Type::Task, &Description::new(tasks))
         .scope("tasks:read")

@@ -24,7 +24,7 @@ use workgraph_core::rules::membership_rules::TeamStanding;
 use workgraph_core::rules::{membership_rules, rich_texts};
 use workgraph_core::storage::{EdgeEnd, ListSource, PageQuery, ReadQuery, ReadView, RowFilter};
 
-/// Operations on teams.
+/// Operations on teams: a part of [`TABLES`](super::TABLES).
 pub static TEAMS: &[Operation] = &[
     create(
         "createTeam",

@@ -23,7 +23,7 @@ use workgraph_core::storage::{
     EdgeEnd, ListPosition, ListSource, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
-/// Operations on templates.
+/// Operations on templates: a part of [`TABLES`](super::TABLES).
 pub static TEMPLATES: &[Operation] = &[
     computed_list(
         "getProjectTemplates",

@@ -11,7 +11,7 @@ use workgraph_core::model::resources::time_period;
 use workgraph_core::model::time::Date;
 use workgraph_core::storage::{ListSource, PageQuery, RowFilter};
 
-/// Operations on time periods.
+/// Operations on time periods: a part of [`TABLES`](super::TABLES).
 pub static TIME_PERIODS: &[Operation] = &[
     computed_list(
         "getTimePeriods",

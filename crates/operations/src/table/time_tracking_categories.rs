@@ -14,7 +14,7 @@ use workgraph_core::model::resources::time_tracking::{
 use workgraph_core::model::validate::CheckedInputs;
 use workgraph_core::storage::{EdgeEnd, RowFilter};
 
-/// Operations on time tracking categories.
+/// Operations on time tracking categories: a part of [`TABLES`](super::TABLES).
 pub static TIME_TRACKING_CATEGORIES: &[Operation] = &[
     Lists::<Categories>::list("getTimeTrackingCategories", "/time_tracking_categories")
         .filtered_by(&[&IS_ARCHIVED])

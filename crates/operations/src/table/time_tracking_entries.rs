@@ -18,7 +18,7 @@ use workgraph_core::rules::time_tracking_rules::add_minutes;
 use workgraph_core::rules::timesheet_rules::{self, WeekRef};
 use workgraph_core::storage::{EdgeEnd, LinkSelector, NodeRef, ReadQuery, RowFilter};
 
-/// Operations on time tracking entries.
+/// Operations on time tracking entries: a part of [`TABLES`](super::TABLES).
 pub static TIME_TRACKING_ENTRIES: &[Operation] = &[
     list(
         "getTimeTrackingEntriesForTask",

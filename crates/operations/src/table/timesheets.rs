@@ -19,7 +19,7 @@ use workgraph_core::model::validate::{CheckedInputs, InputValue, split};
 use workgraph_core::rules::timesheet_rules::{self, WeekRef, monday_of};
 use workgraph_core::storage::{ReadQuery, ReadView, RowFilter};
 
-/// Operations on timesheet approval statuses.
+/// Operations on timesheet approval statuses: a part of [`TABLES`](super::TABLES).
 pub static TIMESHEETS: &[Operation] = &[
     Lists::<Weeks>::list("getTimesheetApprovalStatuses", LIST)
         .filtered_by(&[&FROM_DATE, &TO_DATE, &STATES])

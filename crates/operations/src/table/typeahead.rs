@@ -14,7 +14,7 @@ use workgraph_core::search::{
     WordQuery,
 };
 
-/// Operation of the typeahead.
+/// Operation of the typeahead: a part of [`TABLES`](super::TABLES).
 pub static TYPEAHEAD: &[Operation] = &[row(
     "typeaheadForWorkspace",
     "/workspaces/{workspace_gid}/typeahead",

@@ -17,7 +17,7 @@ use workgraph_core::storage::{
     EdgeEnd, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter,
 };
 
-/// Operations on users.
+/// Operations on users: a part of [`TABLES`](super::TABLES).
 pub static USERS: &[Operation] = &[
     computed_list("getUsers", "/users", Type::User, &Description::new(users)).scope("users:read"),
     get("getUser", "/users/{user_gid}", Type::User)

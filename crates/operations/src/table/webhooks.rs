@@ -16,7 +16,7 @@ use workgraph_core::{Gid, Type};
 const ONE: &str = "/webhooks/{webhook_gid}";
 const RECORD: ResponseKind = ResponseKind::Record(Type::Webhook);
 
-/// Operations on webhooks.
+/// Operations on webhooks: a part of [`TABLES`](super::TABLES).
 pub static WEBHOOKS: &[Operation] = &[
     webhooks(
         "getWebhooks",

@@ -23,7 +23,7 @@ use workgraph_core::storage::{
     EdgeEnd, LinkSelector, ListSource, NodeRef, PageQuery, ReadQuery, ReadView, RowFilter, alias,
 };
 
-/// Operations on workspaces.
+/// Operations on workspaces: a part of [`TABLES`](super::TABLES).
 pub static WORKSPACES: &[Operation] = &[
     computed_list(
         "getWorkspaces",

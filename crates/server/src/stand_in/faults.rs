@@ -25,9 +25,9 @@ struct FaultMatch {
     /// Name of the operation, such as `createTask`.
     operation: Option<String>,
     method: Option<String>,
-    /// Path below the API base; `*` stands for one segment.
+    /// Path below the API base; `*` matches one segment.
     path: Option<String>,
-    /// Client id.
+    /// Client id of the app that the token belongs to.
     app: Option<String>,
     /// Text of the token.
     token: Option<String>,
@@ -35,7 +35,7 @@ struct FaultMatch {
     target: Option<String>,
     /// Number, from 1, of the matching request that the fault applies to; it applies to no other.
     nth: Option<u64>,
-    /// Divisor of the numbers of the matching requests that the fault applies to.
+    /// The fault applies to every n-th matching request; this is n.
     every: Option<u64>,
     /// Share of the requests that match, from 0 to 1.
     probability: Option<f64>,
