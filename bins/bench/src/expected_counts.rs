@@ -11,7 +11,7 @@ use crate::callgrind::InstructionProfile;
 
 /// First line of the list.
 const HEADER: &str = "build\ttasks\trow\tfunction\tinstructions";
-/// Name that stands for all functions of a row.
+/// Name of the sum of all functions of a row.
 const ALL: &str = "*";
 /// Functions with less than this share of a row, in thousandths, are not listed.
 const LISTED: u64 = 10;

@@ -310,8 +310,8 @@ mod tests {
         assert_eq!(ask(0, 0, 0), Ok(()), "nor is one that never has room");
     }
 
-    /// After the wait of the refusal, but not before, the same request is admitted; and no time admits more than what drains in
-    /// it, plus one quota.
+    /// After the wait of the refusal, but not before, the same request is admitted; and no span of time admits more than
+    /// drains in it, plus one quota.
     #[test]
     fn waits_are_exact_and_no_time_admits_more_than_it_drains() {
         let mut state = 7_u64;

@@ -16,7 +16,7 @@ const SECRET_COOKIE_MAX: usize = 3_000;
 /// Time for which a browser is recognized after a sign-in.
 pub(crate) const KNOWN_LIFETIME: Duration = Duration::from_secs(180 * 86_400);
 
-/// Kind of a cookie, by what it holds.
+/// Kind of a cookie, by its content.
 #[derive(Clone, Copy)]
 pub(crate) enum CookieKind {
     /// The secret of a session.
@@ -35,7 +35,7 @@ impl Portal {
     }
 
     /// Returns the name of a cookie. `__Host-` binds it to this host and to `https`; over plain `http` on this machine,
-    /// browsers and clients would drop such a cookie.
+    /// browsers and clients would drop a cookie with this prefix.
     const fn cookie_name(cookie: CookieKind, secure: bool) -> &'static str {
         match (cookie, secure) {
             (CookieKind::Session, true) => "__Host-workgraph",

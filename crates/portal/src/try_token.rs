@@ -9,9 +9,9 @@ use crate::common_responses::json as json_reply;
 use crate::portal::{Portal, PortalError};
 use crate::portal_request::PortalRequest;
 
-/// Description of such a token in the list of tokens.
+/// Description of these tokens in the list of tokens.
 const DESCRIPTION: &str = "API reference, try it";
-/// Lifetime of such a token.
+/// Lifetime of these tokens.
 const LIFETIME: Duration = Duration::from_secs(3_600);
 
 impl Portal {

@@ -30,7 +30,7 @@ impl IndexKey {
         Self::Number(gid.get() as f64)
     }
 
-    /// Returns the gid that the key stands for, if it may be the key of a gid.
+    /// Returns the gid that has this key, if a gid can have it.
     #[must_use]
     pub fn as_gid(&self) -> Option<Gid> {
         match self {

@@ -14,7 +14,7 @@ pub enum NodeRef {
     Address(String),
     /// The task list of a user in the workspace that a node belongs to.
     TaskList {
-        /// The user whose task list it is.
+        /// The owner of the task list.
         user: Box<NodeRef>,
         /// The workspace, or any node in it.
         within_workspace_of: Box<NodeRef>,

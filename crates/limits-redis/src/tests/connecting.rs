@@ -136,7 +136,7 @@ async fn replicas_clusters_and_servers_without_memory_are_refused() {
     );
 }
 
-/// S971. Nobody knows what a new server, or one that lost its data, had admitted.
+/// S971. The earlier admissions of a new server, or of one that lost its data, are unknown.
 #[tokio::test]
 async fn new_processes_do_not_trust_a_new_server() {
     let Some(server) = TestServer::start(&[]) else {

@@ -36,7 +36,8 @@ const OTHERS: &[(&str, &str)] = &[
     ("updateEnumOption", "Custom fields"),
 ];
 
-/// Returns the tag of an operation: usually the records that it returns, and for one that starts a job what its path begins with.
+/// Returns the tag of an operation: usually the type of the records that it returns, but the start of its path if it starts
+/// a job.
 pub(super) fn tag(operation: &Operation) -> String {
     if let Some((_, tag)) = OTHERS.iter().find(|(id, _)| *id == operation.id) {
         return (*tag).to_owned();

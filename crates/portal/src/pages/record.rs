@@ -47,7 +47,7 @@ pub struct RecordList {
     pub has_more: bool,
 }
 
-/// Record in a list, with what the list shows of it.
+/// Record in a list, with the details that the list shows.
 #[derive(Clone, Debug)]
 pub struct RecordLine {
     /// Name of the record, or of the person.

@@ -267,7 +267,7 @@ fn text(value: &Value) -> Option<String> {
     text.map(str::to_owned)
 }
 
-/// Converts the value of a field to what the page shows, or returns `None` if there is nothing to show.
+/// Converts the value of a field to its form on the page; `None` for a value that is not shown.
 fn shown(field: &str, value: &Value) -> Option<RecordValue> {
     match value {
         Value::Bool(true) => Some(RecordValue::Text("Yes".to_owned())),

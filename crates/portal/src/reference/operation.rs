@@ -165,7 +165,7 @@ fn example<'d>(content: &'d Value, media: &str) -> Option<&'d Value> {
     content.get("example").or_else(named)
 }
 
-/// Returns an example as readable JSON. `part` lets the script know what the example is for.
+/// Returns an example as readable JSON. `part` tells the script which part of a request or reply the example shows.
 fn example_of(content: Option<&Value>, part: &str, label: &str) -> Markup {
     let example = content.and_then(|content| example(content, "application/json"));
     let written = example.and_then(|value| serde_json::to_string_pretty(value).ok());

@@ -64,7 +64,7 @@ const CARRIED: [Type; 29] = [
     Type::Role,
 ];
 
-/// Exported world: the fixture, and the counts of what it lacks.
+/// Exported world: the fixture, and the counts of objects that it lacks.
 pub(crate) struct ExportedWorld {
     /// Fixture that an equal world can be made from.
     pub(crate) fixture: Value,

@@ -36,7 +36,7 @@ impl FixtureNames {
         }
     }
 
-    /// Adds the name of an object. If several objects have the same name, it stands for none of them.
+    /// Adds the name of an object. If several objects have the same name, it names none of them.
     pub(crate) fn add(&mut self, name: &str, gid: String) {
         let known = self.gids.entry(name.to_owned());
         known
@@ -48,7 +48,7 @@ impl FixtureNames {
             .or_insert_with(|| Some(gid.clone()));
     }
 
-    /// Returns the names that stand for exactly one object, with the gid of that object.
+    /// Returns the names that only one object has, each with the gid of the object.
     pub(crate) fn unique(&self) -> BTreeMap<String, String> {
         let names = self.gids.iter();
         names

@@ -100,7 +100,7 @@ impl FaultMatch {
     }
 }
 
-/// Returns true if a path has the form of a pattern, in which `*` stands for one segment.
+/// Returns true if a path matches a pattern, in which `*` matches one segment.
 fn is_path(pattern: &str, path: &str) -> bool {
     let (mut wanted, mut found) = (pattern.split('/'), path.split('/'));
     loop {

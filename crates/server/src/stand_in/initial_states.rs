@@ -21,7 +21,7 @@ pub(crate) struct InitialStates {
 
 struct KeptState {
     key: String,
-    /// Version of what the key names.
+    /// Version of the objects that the key names.
     version: String,
     state: Arc<InitialState>,
 }

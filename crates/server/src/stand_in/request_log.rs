@@ -266,8 +266,9 @@ pub(crate) struct RequestLog(Mutex<Log>);
 struct Log {
     last: u64,
     requests: VecDeque<LoggedRequest>,
-    /// Number of bytes of all bodies, and number of the oldest requests, whose bodies were dropped.
+    /// Size of all bodies in bytes.
     body_bytes: usize,
+    /// Number of the oldest requests, whose bodies were dropped.
     without_bodies: usize,
     /// Operations that were admitted, by app.
     used: BTreeMap<u64, BTreeSet<&'static str>>,

@@ -149,7 +149,7 @@ impl TestWorld {
         })
     }
 
-    /// Returns what a copy of the world needs besides its files.
+    /// Returns the parts that a copy of the world needs besides its files.
     pub(crate) fn copied_world(&self) -> CopiedWorld {
         CopiedWorld {
             folder: self.origin.folder.clone(),

@@ -233,7 +233,7 @@ impl Timeline {
         self.turn.try_lock().is_ok()
     }
 
-    /// Removes everything that only the passing of time removes.
+    /// Removes old data, as the hourly maintenance of other servers does.
     async fn clean_up(&self) {
         let api = &self.world.api;
         if let Err(error) = api.flush_token_usage().await {

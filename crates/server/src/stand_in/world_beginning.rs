@@ -13,7 +13,7 @@ pub(crate) struct WorldBeginning {
     token: String,
 }
 
-/// Members of the record of a world that say what it began with.
+/// Members of a world's record that describe its initial content.
 #[derive(Serialize)]
 pub(crate) struct ShownBeginning<'a> {
     personal_access_token: &'a str,

@@ -40,7 +40,7 @@ pub(crate) async fn run_maintenance(
     }
 }
 
-/// Removes everything in a world that ended long ago, and that only the passing of time removes.
+/// Removes data of a world that ended long ago.
 pub(crate) async fn clean_up(world: &World, remember: Duration) {
     world.portal.sweep();
     sweep_files(world).await;

@@ -50,7 +50,7 @@ pub enum WaveFault {
     UntouchedLists,
     /// The cache does not learn which keys were touched.
     StaleCache,
-    /// The cache learns what commits wrote, but not their edges.
+    /// The cache learns the writes of commits, except their edges.
     CacheWithoutEdges,
     /// Answers from pending commits lack their edges.
     PendingWithoutEdges,

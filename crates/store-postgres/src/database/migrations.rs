@@ -56,7 +56,7 @@ pub struct PlannedMigration {
     pub waits_for: Vec<i16>,
 }
 
-/// Writes what the migration waits for.
+/// Writes the condition that the migration waits for.
 impl fmt::Display for PlannedMigration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers: Vec<String> = self.waits_for.iter().map(ToString::to_string).collect();

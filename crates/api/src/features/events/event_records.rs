@@ -67,7 +67,7 @@ impl EventRecords {
     }
 }
 
-/// Access that the viewer had to the nodes of a commit, judged by what is left of their containers.
+/// Access that the viewer had to the nodes of a commit, as far as their remaining containers show it.
 struct PastAccess<'v> {
     view: &'v ReadView,
     event: &'v JournalEntry,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Outcome of an attempt.
 #[derive(Debug)]
 pub enum Attempt<T> {
-    /// The facts answered every read, so this is what the store would have answered.
+    /// The facts answered every read, so the store would have given the same result.
     Whole(Result<T, GraphStoreError>),
     /// Reads that the facts do not answer. With their answers the next attempt gets further.
     Lacks(Vec<GraphRead>),

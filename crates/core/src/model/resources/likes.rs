@@ -41,13 +41,13 @@ pub const fn shown_flag(name: &'static str, rel: Relation) -> TypedField<Opaque>
     TypedField::other(name, ValueType::Flag, FieldSource::HasViewer(rel))
 }
 
-/// Returns the likes, each with its user.
+/// Returns a field with the likes, each with its user.
 #[must_use]
 pub const fn list(name: &'static str, rel: Relation) -> TypedField<LinkMany> {
     TypedField::items(name, LIKE_PARTS, rel)
 }
 
-/// Returns the number of likes.
+/// Returns a field with the number of likes.
 #[must_use]
 pub const fn count(name: &'static str, rel: Relation) -> TypedField<Opaque> {
     TypedField::other(

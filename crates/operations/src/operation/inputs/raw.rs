@@ -33,7 +33,7 @@ pub struct RawInputs<'a> {
     pub data: Map<String, Value>,
     /// The uploaded file; `None` if the body has none.
     pub file: Option<UploadedFile>,
-    /// The user that `me` stands for.
+    /// The user that `me` names.
     pub me: Gid,
     /// The time at which the request is decided.
     pub now: Time,
