@@ -70,8 +70,7 @@ pub(crate) struct LoadRequests {
 }
 
 impl Bench<'_> {
-    /// Returns the requests of a measurement to our server, if it consists of nothing else. Creates the webhooks that it
-    /// measures.
+    /// Returns the requests of a measurement to our server; `None` if the measurement has other parts. Creates its webhooks.
     pub(crate) fn requests(&self, job: &Measurement) -> Result<Option<LoadRequests>> {
         let (connections, make) = match job {
             Measurement::Hyper(connections, make, _) => (*connections, make),

@@ -1,4 +1,4 @@
-//! The tier of an account. It decides the quota of its tokens: that of the best plan among the user's workspaces.
+//! The tier of an account. It follows from the best plan among the user's workspaces, and decides the quota of the tokens.
 use crate::background_error::BackgroundError;
 use crate::state::Api;
 use workgraph_auth::Tier;

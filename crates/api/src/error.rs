@@ -13,7 +13,7 @@ use workgraph_core::storage::GraphStoreError;
 use workgraph_limits::LimitExceeded;
 use workgraph_wire::{ErrorObject, error_envelope, messages};
 
-/// Cost in credits of a request whose work was stopped, regardless of how far it got: that of the largest replies.
+/// Cost in credits of a request whose work was stopped, regardless of how far it got: the cost of the largest replies.
 pub const INTERRUPTED_COST: u32 = 50_000;
 
 /// Reason for an error response.

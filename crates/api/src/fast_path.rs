@@ -18,7 +18,7 @@ pub struct FastPathRequest<'r> {
     pub query: &'r str,
     /// The value of its only `Authorization` header.
     pub authorization: &'r str,
-    /// The address at which the client reached the API, if it differs from that of the settings.
+    /// The address at which the client reached the API, if it is not the one in the settings.
     pub base_url: Option<&'r str>,
 }
 

@@ -206,7 +206,7 @@ impl Api {
         })
     }
 
-    /// Returns the authentication of a browser session's user. Its reads are limited as those of a token would be.
+    /// Returns the authentication of a browser session's user. Its reads are limited like the reads of a token.
     ///
     /// # Errors
     /// Fails when the session has ended, or its account is disabled.
@@ -271,7 +271,7 @@ impl Api {
     }
 
     /// Admits a bearer token for a request without an operation: the same tokens, the same limits, with operation number
-    /// 0. `base_url` is the address at which the client reached the API, if it differs from that of the settings.
+    /// 0. `base_url` is the address at which the client reached the API, if it is not the one in the settings.
     ///
     /// # Errors
     /// Fails with the response: 401 or 429, as for an operation.

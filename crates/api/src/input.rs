@@ -145,7 +145,7 @@ fn query_inputs(
     Ok(inputs)
 }
 
-/// Returns true if a body field may be an input: any field but those of the record that the operation does not write.
+/// Returns true if a body field may be an input: any field except fields of the record that the operation does not write.
 fn is_input(operation: &Operation, name: &str) -> bool {
     let of_record = operation.record().and_then(|ty| resource(ty).field(name));
     requires(operation, name)

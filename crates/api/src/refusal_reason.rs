@@ -1,4 +1,4 @@
-//! Reasons for refusals: those of the authorization server, and those of other requests.
+//! Reasons for refusals, by the authorization server and by the rest of the server.
 use crate::token_limits::{CONCURRENT_READS, CONCURRENT_WRITES, SEARCH, STANDARD};
 use workgraph_auth::{AuthRefusal, refusal_reasons};
 use workgraph_limits::Limit;

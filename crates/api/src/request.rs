@@ -55,7 +55,7 @@ pub type ResponseRoom = Box<dyn Debug + Send + Sync>;
 pub struct ApiResponse {
     /// The HTTP status code.
     pub status: u16,
-    /// Headers in addition to those of every response.
+    /// Headers besides the headers of every response.
     pub headers: Vec<(&'static str, String)>,
     /// The body as JSON bytes.
     pub body: Bytes,

@@ -13,9 +13,9 @@ use workgraph_auth::{Account, BrowserSession};
 use workgraph_operations::{Caller, Method};
 
 impl Api {
-    /// Answers a GET as the user of a browser session: operation, limits, access rules and record are those of a request
-    /// with a token of that user with full permissions, at the address `base_url` if it differs from that of the settings.
-    /// The request inspector does not record it.
+    /// Answers a GET as the user of a browser session: operation, limits, access rules and record are the same as for a
+    /// request with a token of the user that has full permissions. `base_url` is the address of the API, if it is not the
+    /// one in the settings. The request inspector does not record it.
     pub async fn read_in_session(
         &self,
         (session, account): (&BrowserSession, &Account),

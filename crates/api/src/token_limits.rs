@@ -163,7 +163,7 @@ impl ActiveTokenLimits {
     }
 }
 
-/// Returns the quota of the paid plan in the upper half, and that of the free plan in the lower half.
+/// Returns a number with the quota of the paid plan in the upper half, and the quota of the free plan in the lower half.
 fn plans(limits: &TokenLimits) -> u64 {
     u64::from(limits.standard.paid) << 32 | u64::from(limits.standard.free)
 }

@@ -43,7 +43,7 @@ impl RunOptions {
         }
     }
 
-    /// Checks that every name in `run` and `skip` is that of a law.
+    /// Checks that a law exists for every name in `run` and `skip`.
     pub(crate) fn check_names(&self, laws: &[&'static str]) -> Result<(), SubjectError> {
         for name in self.run.iter().chain(&self.skip) {
             if !laws.iter().any(|law| law.eq_ignore_ascii_case(name)) {

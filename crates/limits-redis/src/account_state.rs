@@ -4,7 +4,7 @@ use redis::Value;
 use workgraph_limits::shared_limiter::AdmissionFigures;
 use workgraph_limits::{CostState, LimiterState, SlotState, WindowState};
 
-/// Replaces the counts in this process's state with those of the server, except the list of recent requests, which the
+/// Replaces the counts in this process's state with the server's counts, except the list of recent requests, which the
 /// server does not store. A malformed reply leaves the state unchanged.
 pub(crate) fn read(
     reply: &Value,

@@ -49,15 +49,15 @@ impl LimiterCore {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the time of a call: that of Redis, unless this process uses its own clock.
+    /// Returns the time of a call: the time of Redis, unless this process uses its own clock.
     pub(crate) fn time(&self, now: SystemTime) -> CallTime {
         let since = || now.duration_since(UNIX_EPOCH).unwrap_or_default();
         self.local_time
             .then(|| u64::try_from(since().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// Decides about a request within the rate limits of all nodes, in Redis, or only within those of this process if Redis is
-    /// unavailable.
+    /// Decides about a request within the rate limits of all nodes, in Redis, or only within the limits of this process if
+    /// Redis is unavailable.
     pub(crate) async fn admit(
         &self,
         request: &SharedRequest<'_>,

@@ -17,7 +17,7 @@ const WANT_NEXT: u8 = 1;
 /// Maximum deadline, in milliseconds; a number of the functions is exact up to four times this.
 const LONGEST_DEADLINE: u64 = 1 << 51;
 
-/// Time of a call: that of the server, or a given one in milliseconds.
+/// Time of a call in milliseconds; `None` for the time of the server.
 pub(crate) type CallTime = Option<u64>;
 
 /// Reply to the request for an admission.

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub struct RedisLimiterSettings {
     /// Address: `redis://`, `rediss://` (TLS) or `redis+unix://`, with user, password and database number.
     pub url: String,
-    /// File with the certificates of the authorities trusted for TLS (PEM), instead of those of the machine.
+    /// File with the certificates of the authorities trusted for TLS (PEM), instead of the machine's certificates.
     pub root_certificates: Option<PathBuf>,
     /// Prefix of every key, so that several services can use one server.
     pub prefix: String,

@@ -156,7 +156,7 @@ impl Drop for TestServer {
     }
 }
 
-/// Address of a server for tests: a configured one, or that of a private server.
+/// Server for tests: one at a configured address, or a private one.
 #[derive(Debug)]
 pub enum TestAddress {
     /// Externally managed server.

@@ -17,7 +17,7 @@ pub struct SharedDecision<'a> {
     pub shadowed: &'a [Limit],
 }
 
-/// Figures for a decision: those of the settings and of the request combined.
+/// Figures for a decision, combined from the settings and the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmissionFigures {
     /// Figures of each window, in the order in which the limiter was built.

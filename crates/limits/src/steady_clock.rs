@@ -36,7 +36,7 @@ impl SteadyClock {
         }
     }
 
-    /// Returns the time, which is never before that of an earlier call.
+    /// Returns the time, which is never before the result of an earlier call.
     #[must_use]
     pub fn now(&self) -> SystemTime {
         let start = self.start;

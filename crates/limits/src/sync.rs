@@ -1,4 +1,4 @@
-//! Lock of the shards: that of `std`, or that of loom when its model checker runs (`--cfg loom`).
+//! Lock of the shards: the mutex of `std`, or of loom when its model checker runs (`--cfg loom`).
 
 #[cfg(loom)]
 pub(crate) use loom::sync::{Mutex, MutexGuard};

@@ -256,7 +256,7 @@ impl Operation {
         }
         self
     }
-    /// Returns the declarations of all inputs of the operation, those of the path first.
+    /// Returns the declarations of all inputs of the operation, path parameters first.
     pub fn declared_inputs(&self) -> impl Iterator<Item = &'static InputDef> {
         let of_path = match self.handler {
             Handler::Get(input) | Handler::Page(input, _) | Handler::Delete(input, _) => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 use workgraph_core::model::permalink::pages_url;
 use workgraph_core::rules::stored_files::FileQuotas;
 
-/// Settings of the API; the defaults are those of the contract.
+/// Settings of the API, with the defaults of the contract.
 #[derive(Clone, Debug)]
 pub struct ApiSettings {
     /// The address of the API as clients reach it, without a trailing slash, ending in `/api/1.0`. Links in a reply begin with

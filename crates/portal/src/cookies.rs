@@ -9,7 +9,7 @@ use crate::one_time_secrets::SHOWING_LIFETIME;
 use crate::portal::Portal;
 use crate::portal_request::PortalRequest;
 
-/// Maximum length of a cookie in bytes; those of this server are shorter.
+/// Maximum length of a cookie in bytes; this server sets only shorter ones.
 const COOKIE_MAX: usize = 128;
 /// Maximum length of a cookie with a new secret, in bytes.
 const SECRET_COOKIE_MAX: usize = 3_000;

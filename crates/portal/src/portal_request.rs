@@ -32,7 +32,7 @@ pub struct PortalRequest {
     pub address: IpAddr,
     /// Name with which the browser or app identifies itself (`User-Agent`).
     pub user_agent: Option<String>,
-    /// Address at which the client reached the API; `None` if it is that of the settings.
+    /// Address at which the client reached the API; `None` if it is the one in the settings.
     pub base_url: Option<String>,
     /// Id of the request in the server log, if any.
     pub request_id: Option<String>,

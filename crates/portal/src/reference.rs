@@ -59,7 +59,7 @@ impl ReferenceSite {
         Self { files }
     }
 
-    /// Returns true if a path is below that of the reference.
+    /// Returns true if a path is below the path of the reference.
     #[must_use]
     pub fn is_below(path: &str) -> bool {
         let below = path.strip_prefix(paths::REFERENCE);

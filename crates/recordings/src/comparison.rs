@@ -55,7 +55,7 @@ impl Comparison {
         self
     }
 
-    /// Sets the first replacements of recorded identifiers, for example of the recorded workspace by that of a world.
+    /// Sets the first replacements of recorded identifiers, for example of the recorded workspace by a world's workspace.
     #[must_use]
     pub fn with_names(mut self, names: BTreeMap<String, String>) -> Self {
         self.mapping = IdentifierMapping::new(names);

@@ -1,8 +1,8 @@
-//! Mapping between recorded identifiers and those of the other server.
+//! Mapping between recorded identifiers and the other server's identifiers.
 
 use std::collections::BTreeMap;
 
-/// Mapping from recorded identifiers and tokens to those of the other server.
+/// Mapping from recorded identifiers and tokens to the other server's identifiers and tokens.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IdentifierMapping {
     identifiers: BTreeMap<String, String>,

@@ -223,8 +223,7 @@ impl<'a> ReplyComparison<'a> {
         self.add(pointer, DifferenceKind::Identifier, recorded, came);
     }
 
-    /// Returns true if a text agrees with the recorded one after the recorded identifiers are replaced by those of the other
-    /// server.
+    /// Returns true if a text equals the recorded one, once the other server's identifiers replace the recorded ones.
     fn means_same(&self, recorded: &str, came: &str) -> bool {
         recorded == came
             || self.mapping.of(recorded) == Some(came)

@@ -73,7 +73,7 @@ impl StoreDigest {
         finished(sum)
     }
 
-    /// Compares these digests with those of a copy.
+    /// Compares these digests with the digests of a copy.
     ///
     /// # Errors
     /// Fails if a table differs; the error names the first one.

@@ -118,7 +118,7 @@ impl RuntimeLimits {
         self.state.lock().apply(api)
     }
 
-    /// Replaces the limits with those of another configuration; changes by command are kept.
+    /// Replaces the limits with the limits of another configuration; changes by command are kept.
     ///
     /// # Errors
     /// Fails if the two are incompatible. Nothing is changed then.

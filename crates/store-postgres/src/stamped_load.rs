@@ -141,7 +141,7 @@ impl Stamp {
 }
 
 impl PgTransaction<'_> {
-    /// Notes the statements of reads, followed by that of a stamp.
+    /// Notes the statements of reads, and then the statement of a stamp.
     fn noted(mut self, reads: &[GraphRead], since: Seq) -> Wave {
         self.wave = Some(Wave::default());
         for read in reads {

@@ -34,7 +34,7 @@ pub(crate) struct ResponseCacheKey<'r> {
     pub(crate) allowed_workspaces: Option<&'r [u64]>,
     pub(crate) path: &'r str,
     pub(crate) query: &'r str,
-    /// The address that links begin with, if it differs from that of the settings.
+    /// The address that links begin with, if it is not the one in the settings.
     pub(crate) base_url: Option<&'r str>,
 }
 

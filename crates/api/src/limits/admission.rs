@@ -113,9 +113,8 @@ impl Api {
     /// Charges requests to the limits of this process: either all of them are admitted, or none. `label` is the number of the
     /// operation, for later reports on the use of a quota.
     ///
-    /// # Errors
-    /// Fails with the refusal of the token's limits, or else with that of the combined limits of its user's tokens.
-    /// The wait is the longer one of both.
+    /// # Errors Fails with the refusal by the token's limits, or else by the combined limits of its user's tokens. The wait
+    /// is the longer one of both.
     #[inline]
     pub(crate) fn admit(
         &self,
@@ -221,7 +220,7 @@ impl Api {
         self.user_multiple.store(multiple.unwrap_or(0), Relaxed);
     }
 
-    /// Drops the state of tokens and users that equals that of new ones.
+    /// Drops the state of tokens and users if it equals the state of new ones.
     pub fn sweep_limits(&self) {
         let now = self.clock.now();
         self.limiter.evict_idle(now);

@@ -6,7 +6,7 @@ use crate::token_limits::{COST, SEARCH, STANDARD};
 use serde_json::Value;
 use workgraph_limits::Limit;
 
-/// Limits that requests can use up: those per minute, not those of concurrent requests.
+/// Limits that requests can use up: all limits per minute, but no limit of concurrent requests.
 pub const EXHAUSTIBLE: [Limit; 3] = [STANDARD, SEARCH, COST];
 
 /// Maximum number of requests that are counted for this: more than any quota that a test needs.

@@ -21,7 +21,7 @@ pub struct LimitOverride {
 }
 
 impl LimitOverride {
-    /// Returns these overrides, completed by those of `other`.
+    /// Returns these overrides; `other` provides the values that they lack.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl LimitOverride {
     }
 }
 
-/// The apps and tokens with overrides. Those of a token take precedence over those of its app.
+/// Apps and tokens with overrides. A token's overrides take precedence over its app's.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct LimitOverrides {
     /// Overrides by the number of the app.
@@ -57,7 +57,7 @@ impl ActiveLimitOverrides {
         self.any.store(any, Release);
     }
 
-    /// Returns the override of a token, completed by that of its app.
+    /// Returns the override of a token; the override of its app provides the values that it lacks.
     pub(crate) fn of(&self, app: Option<u64>, token: u64) -> LimitOverride {
         if !self.any.load(Acquire) {
             return LimitOverride::default();

@@ -115,7 +115,7 @@ pub struct RecordedRequest {
     pub status: u16,
     /// Cost in credits.
     pub cost: u32,
-    /// What the limits of the token had left after the request.
+    /// Remaining limits of the token, after the request.
     pub limits: Option<RemainingLimits>,
     /// Message of the error, if the request failed.
     pub error: Option<Box<str>>,

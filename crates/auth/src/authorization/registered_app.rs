@@ -77,8 +77,8 @@ impl App {
         self.id.to_string()
     }
 
-    /// Returns true if the app runs on its users' devices, where its secret is not secret: its only
-    /// redirect URL is that of native apps.
+    /// Returns true if the app runs on its users' devices, where its secret is not secret: its only redirect URL is the one
+    /// for native apps.
     #[must_use]
     pub fn is_native(&self) -> bool {
         self.redirects.iter().all(RedirectUri::is_out_of_band)

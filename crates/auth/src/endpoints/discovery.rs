@@ -40,7 +40,7 @@ struct DiscoveryDocument<'a> {
     authorization_response_iss_parameter_supported: Option<bool>,
 }
 
-/// Returns the discovery document, computed from the policy alone. The issuer is exactly that of the policy; the OAuth
+/// Returns the discovery document, computed from the policy alone. It has exactly the issuer of the policy; the OAuth
 /// endpoints are below `auth_url`.
 #[must_use]
 pub fn document(policy: &AuthorizationPolicy<'_>, auth_url: &str) -> String {

@@ -51,7 +51,7 @@ pub(super) fn one<'a>(form: &'a [Param], name: &str) -> &'a str {
     }
 }
 
-/// Returns true if a path is that of the authorization endpoint, with a query: a sign-in redirects nowhere else.
+/// Returns true if this is the path of the authorization endpoint, with a query: a sign-in redirects nowhere else.
 pub(super) fn is_authorize_path(path: &str) -> bool {
     let query = path.strip_prefix(AUTHORIZE);
     let query = query.and_then(|query| query.strip_prefix('?'));

@@ -22,8 +22,8 @@ pub struct CodeContext {
 }
 
 impl CodeContext {
-    /// Returns the authorization and the app, if tokens may be issued for the code: the authorization is live and that of the user
-    /// and the app of the code, and both are enabled.
+    /// Returns the authorization and the app, if tokens may be issued for the code: the authorization is live and belongs to
+    /// the user and the app of the code, and both are enabled.
     fn issuers(&self) -> Option<(&Authorization, &App)> {
         let code = &self.code;
         let authorization = self.authorization.as_ref().filter(|live| {

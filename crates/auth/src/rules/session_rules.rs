@@ -7,7 +7,7 @@ use crate::rules::auth_decision::{
 use crate::tokens::token_record::{Account, Login};
 use crate::tokens::token_text::{Secret, SecretDigest};
 
-/// Stores a new session. If a hash is given, it must be that of the user's login: otherwise the password that was checked against
+/// Stores a new session. If a hash is given, the user's login must have it: otherwise the password that was checked against
 /// it is no longer valid.
 ///
 /// # Errors

@@ -265,7 +265,7 @@ pub fn token_digest(text: &str) -> Option<SecretDigest> {
     TokenPrefixes::DEFAULT.digest(text)
 }
 
-/// Returns true if the checksum at the end of a token's text is that of the rest.
+/// Returns true if the checksum at the end of a token's text matches the rest.
 fn is_whole(text: &str) -> bool {
     let Some((body, sum)) = text.split_at_checked(PREFIX_CHARS + RANDOM_CHARS) else {
         return false;

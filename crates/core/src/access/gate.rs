@@ -135,8 +135,8 @@ pub fn joining_level(usual: Level, own: Level) -> Level {
     usual.min(own)
 }
 
-/// Returns the level of a user whose request for access is approved: the usual one, but at most that of the approving user and
-/// never admin, since an approval does not say so.
+/// Returns the level of a user whose request for access is approved: the usual one, but at most the level of the approving
+/// user and never admin, since an approval does not say so.
 #[must_use]
 pub fn approved_level(usual: Level, own: Level) -> Level {
     joining_level(usual, own).min(Level::Editor)

@@ -52,9 +52,9 @@ impl AuditEntry {
 /// Row of the audit log: an act, its actor and its object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AuditRow {
-    /// Gid of the row, greater than that of the row before.
+    /// Gid of the row, greater than the gid of the row before.
     pub gid: Gid,
-    /// Time of writing, never earlier than that of the row before, so that the log is in order of time.
+    /// Time of writing, never earlier than the time of the row before, so the log is in order of time.
     pub time: Time,
     /// Workspace to whose log the row belongs.
     pub workspace: Gid,

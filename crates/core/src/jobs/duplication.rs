@@ -41,14 +41,14 @@ pub const TIES_MAX: usize = 30;
 /// Kind of a copy, by the types of original and copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CopyKind {
-    /// A task becomes a task, with its subtasks.
+    /// Copy of a task, with its subtasks.
     Task,
-    /// A project becomes a project.
+    /// Copy of a project.
     Project,
-    /// A project becomes a template.
+    /// Template made from a project.
     #[serde(rename = "Freeze")]
     ProjectToTemplate,
-    /// A template becomes a project.
+    /// Project made from a template.
     #[serde(rename = "Thaw")]
     TemplateToProject,
 }

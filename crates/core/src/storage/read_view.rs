@@ -35,7 +35,7 @@ pub struct ReadView {
     pub reads: Vec<FactKey>,
     /// Rows of the page.
     pub rows: PageRows,
-    /// Interrupt of the work on the view: that of the query.
+    /// Interrupt of the work on the view, taken from the query.
     pub interrupt: MaybeInterrupt,
     /// Number of steps of the load, of about a hundred nanoseconds each. It depends on query and data, not on the store.
     pub steps: u64,

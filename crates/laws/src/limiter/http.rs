@@ -22,7 +22,7 @@ pub struct HttpLimiter {
     /// Real time and virtual time at the start, if no request sets the clock.
     begun: Option<(Instant, u64)>,
     clock: Option<u64>,
-    /// Milliseconds by which this limiter's times are ahead of those of its scenario: the endpoint's clock never goes back.
+    /// Milliseconds by which this limiter's times are ahead of its scenario: the endpoint's clock never goes back.
     shift: Option<u64>,
 }
 

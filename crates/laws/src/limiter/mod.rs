@@ -30,7 +30,7 @@ use scenario::{Scenario, Step, TakenStep};
 enum Judgement {
     /// The answers of one run obey a rule.
     Rule(fn(&JudgedRun<'_>) -> Option<Fault>),
-    /// The answers equal those of a run of a changed scenario, for requests that are in both.
+    /// The answers are the same as in a run of a changed scenario, for requests that are in both.
     SameAs(fn(&Scenario) -> Scenario),
     /// An admitted request with a weight counts like as many requests.
     WeightsCountLikeRequests,

@@ -1,5 +1,5 @@
-//! Ordinary acts of operators, in a model of Redis, of the members in the database and of nodes: an obeying client is never
-//! refused for long, and all nodes together stay within the bound. No server is needed, and time is given.
+//! Ordinary acts of operators, in a model of Redis, the database and the nodes. A client that obeys waits is never refused
+//! for long, and all nodes together stay within the bound. The tests need no server and set the time.
 
 use workgraph_limits::laws::{LawLimiter, LawSettings, ScenarioRandom};
 use workgraph_limits::shared_limiter::{RequestPart, SharedDecision, SharedMode};

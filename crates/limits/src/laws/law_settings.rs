@@ -114,7 +114,7 @@ impl From<&LawSettings> for LimiterSettings {
     }
 }
 
-/// Overrides for one request: a label, and specific figures that replace those of the [`LawSettings`].
+/// Overrides for one request: a label, and figures that replace figures of the [`LawSettings`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LawOverrides {
     /// Label of the request.

@@ -99,7 +99,7 @@ fn steps() -> impl Strategy<Value = Vec<(u64, LimiterStep)>> {
     prop::collection::vec((gap, step), 1..120)
 }
 
-/// Checks that every answer of a limiter to the given traffic equals that of the reference limiter.
+/// Checks that a limiter and the reference limiter give equal answers to the given traffic.
 fn agrees(
     make: MakeLimiter<'_>,
     settings: LawSettings,

@@ -57,7 +57,7 @@ fn a_log_takes_56_bytes_and_a_few_requests_no_more() {
     assert!(window.log.more.is_none());
 }
 
-/// Windows of a second and of a month obey the same laws as those of a minute.
+/// Windows of a second and of a month obey the same laws as windows of a minute.
 #[test]
 fn windows_of_any_length_admit_their_quota_and_state_a_wait_that_is_enough() {
     let day = 86_400_000;

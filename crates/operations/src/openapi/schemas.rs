@@ -36,7 +36,7 @@ impl Schemas {
         reference(&name)
     }
 
-    /// Returns all schemas, including those of errors.
+    /// Returns all schemas, including the schemas of errors.
     pub(super) fn into_components(self) -> Value {
         let mut all: Map<String, Value> = self.0.into_iter().collect();
         all.insert(

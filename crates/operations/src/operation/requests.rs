@@ -1,4 +1,4 @@
-//! Requests that the API handles itself: on stores other than that of nodes, or as separate requests.
+//! Requests that the API handles itself: they use stores other than the graph, or consist of separate requests.
 use super::inputs::{Deferred, Named};
 use serde_json::Value;
 use workgraph_core::Gid;

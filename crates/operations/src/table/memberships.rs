@@ -101,7 +101,7 @@ fn of_project(
 /// The anchor of a list: the node, the parameter that names it, and the types that it may have.
 pub(super) type MembershipAnchor = (NodeRef, &'static str, &'static [Type]);
 
-/// Lists the memberships in a project or custom field, or only that of one member.
+/// Lists the memberships in a project or custom field, of all members or of one.
 pub(super) fn list_memberships(
     call: &RequestContext<'_>,
     parent: MembershipAnchor,

@@ -121,7 +121,7 @@ const ITEMS: ListDefinition = ListDefinition::Edges {
     open: false,
 };
 
-/// Lists the portfolios that the caller owns. A service account lists those of any user.
+/// Lists the portfolios that the caller owns. A service account lists the portfolios of any user.
 fn portfolios(
     call: &RequestContext<'_>,
     input: &ListPortfolios,

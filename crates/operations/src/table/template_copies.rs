@@ -28,8 +28,8 @@ pub(super) fn original_workspace(original: &Named<Gid>) -> NodeRef {
     original.node_ref().of(LinkSelector::Workspace)
 }
 
-/// Returns the team that the body names, or else that of the original, if the caller sees it. In an organization, a guest cannot make a copy without a
-/// team, as a guest cannot create a project without one.
+/// Returns the team that the body names, or else the original's team, if the caller sees it. In an organization, a guest
+/// cannot make a copy without a team, as a guest cannot create a project without one.
 pub(super) fn copy_team(
     call: &RequestContext<'_>,
     view: &ReadView,

@@ -177,7 +177,7 @@ fn list_workspaces(call: &RequestContext<'_>, (): &()) -> Result<ListRequest, Do
     })
 }
 
-/// Lists the memberships of a workspace, or only that of one user.
+/// Lists the memberships of a workspace, of all users or of one.
 fn seats(call: &RequestContext<'_>, input: &ListMemberships) -> Result<ListRequest, DomainError> {
     let mut want = call.read_query();
     let workspace = want.add_ref(input.workspace.node);

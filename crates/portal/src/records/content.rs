@@ -31,7 +31,7 @@ pub(super) struct RecordDefinition {
 #[derive(Debug)]
 pub(super) struct ListDefinition {
     heading: &'static str,
-    /// Path below that of the record; a path that starts with a slash takes the record as a query parameter.
+    /// Path below the record's path; a path that starts with a slash takes the record as a query parameter.
     path: &'static str,
     fields: &'static str,
     empty: &'static str,

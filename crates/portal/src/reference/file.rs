@@ -12,7 +12,7 @@ use workgraph_api::ApiResponse;
 use super::view::DocumentView;
 use crate::pages::{STYLE_SOURCE, brand, document, paths};
 
-/// Style sheet of the reference, in addition to that of all pages.
+/// Style sheet of the reference, in addition to the common style sheet.
 const STYLE: &str = include_str!("reference.css");
 
 /// Title and content of a page, before the layout is added.

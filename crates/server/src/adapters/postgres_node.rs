@@ -25,7 +25,7 @@ use workgraph_store_postgres::server_nodes::work_leases::PostgresLeases;
 use workgraph_store_postgres::{Database, DatabaseOptions, PlannedMigration, PostgresStore, plan};
 use workgraph_wire::{KeyRing, sealed_secret};
 
-/// Maximum difference between the clock of this machine and that of the database.
+/// Maximum difference between the clocks of this machine and of the database.
 const CLOCK_DIFFERENCE_MAX: Duration = Duration::from_secs(2);
 /// Name and content of the shared value that shows whether a node has the same keys as the others.
 pub(crate) const PROOF: &str = "proof-of-keys";
@@ -125,9 +125,8 @@ pub(crate) async fn migrate(config: &Config, only_plan: bool) -> Result<Migratio
 
 /// Opens the database and joins its nodes, or only holds a number if this is a command that serves no requests.
 ///
-/// # Errors
-/// Fails if the database can't be used, the clocks differ, or this node's keys differ from those of the others; the error
-/// says what to do.
+/// # Errors Fails if the database can't be used, the clocks differ, or this node's keys differ from the other nodes' keys;
+/// the error says what to do.
 pub(crate) async fn open(
     config: &Config,
     entropy: &Arc<dyn Entropy>,
@@ -233,7 +232,7 @@ fn parts(least: u32, nodes: usize) -> u32 {
     u32::try_from(nodes).unwrap_or(u32::MAX).max(least)
 }
 
-/// Refuses a machine whose clock differs from that of the database.
+/// Refuses a machine whose clock differs from the database's clock.
 async fn check_clock(database: &Database, clock: &dyn Clock) -> Result<()> {
     let before = clock.now();
     let database_time = server_time(database).await?;
@@ -247,8 +246,8 @@ async fn check_clock(database: &Database, clock: &dyn Clock) -> Result<()> {
     Ok(())
 }
 
-/// Returns the minimum difference between the clock of this machine and that of the database. The latter showed
-/// `database_time` at some moment between two readings, `before` and `after`, of the former.
+/// Returns the minimum difference between the clocks of this machine and of the database. The database's clock showed
+/// `database_time` at some moment between two readings of this machine's clock, `before` and `after`.
 fn clock_difference(
     (before, after): (SystemTime, SystemTime),
     database_time: SystemTime,
@@ -258,7 +257,7 @@ fn clock_difference(
     ahead.max(behind)
 }
 
-/// Returns the keys in the data folder, which must be those of all nodes. The first node creates them.
+/// Returns the keys in the data folder, which all nodes must have. The first node creates them.
 async fn keys(database: &Database, folder: &Path, entropy: &Arc<dyn Entropy>) -> Result<KeyRing> {
     let path = folder.join("keys.json");
     let copy = "copy keys.json from the data folder of a node that runs";

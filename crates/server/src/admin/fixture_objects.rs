@@ -19,12 +19,13 @@ pub(crate) struct FixtureObjects<'a> {
     pub(crate) names: FixtureNames,
     /// Tokens of people by their names and addresses.
     tokens: BTreeMap<String, String>,
-    /// Address of the person who creates everything that names nobody else.
+    /// Address of the person who creates all objects without a named creator.
     first: String,
 }
 
 impl<'a> FixtureObjects<'a> {
-    /// Returns an empty set of objects; `first` is the address of the person who creates everything that names nobody else.
+    /// Returns an empty set of objects; `first` is the address of the person who creates all objects without a named
+    /// creator.
     pub(crate) fn new(service: &'a AdminService, first: &str) -> Self {
         Self {
             service,

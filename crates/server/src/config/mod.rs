@@ -20,8 +20,8 @@ mod tests;
 pub(crate) mod trusted_proxies;
 pub(crate) mod web_url;
 
-/// Prefixes of environment variables that are not settings: that of a flag, those that Kubernetes sets for a service of
-/// this name, and those of this project's tests.
+/// Prefixes of environment variables that are not settings: one belongs to a flag, Kubernetes sets some for a service of
+/// this name, and this project's tests use some.
 const NOT_SETTINGS: &[&str] = &[
     "CONFIG", "PORT", "SERVICE_", "TEST_", "BIN", "SKIP_", "CASES", "CLIENTS", "KILL_", "LAW_",
     "REQUIRE",

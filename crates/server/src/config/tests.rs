@@ -60,7 +60,7 @@ fn flags_win_over_the_environment_and_that_over_the_file() {
     );
 }
 
-/// Values of a demo only apply where nothing else is set.
+/// Values of a demo apply only to settings that are not set elsewhere.
 #[test]
 fn a_demo_has_other_defaults_and_each_can_be_set() {
     let demo = |set: &[&str]| load_from(Config::of_a_demo(), "", &[], set).unwrap();

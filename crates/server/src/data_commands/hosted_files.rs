@@ -17,8 +17,8 @@ const PAGE: usize = 1_000;
 /// Maximum number of files named in a message.
 const NAMED: usize = 5;
 
-/// Returns the files of the attachments in a store, without those of attachments that were deleted, alone or with their
-/// task or project.
+/// Returns the files of the attachments in a store, except attachments that were deleted, alone or with their task or
+/// project.
 ///
 /// # Errors
 /// Fails if the rows can't be read.

@@ -52,8 +52,8 @@ pub(crate) struct ValueFiles {
 }
 
 impl ValueFiles {
-    /// Opens the values of a database with the keys in the target folder, or else with those in a node's data folder, which
-    /// are then copied.
+    /// Opens the values of a database with the keys in the target folder, or else with the keys in a node's data folder,
+    /// which are then copied.
     ///
     /// # Errors
     /// Fails if there are no keys, or they don't match the database, or the target folder already has other values.

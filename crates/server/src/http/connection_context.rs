@@ -58,7 +58,7 @@ pub(crate) struct RequestClient {
     pub(crate) address: IpAddr,
     /// Value of `User-Agent`.
     pub(crate) agent: Option<HeaderValue>,
-    /// Address at which the client reached the API; `None` if it is that of the settings.
+    /// Address at which the client reached the API; `None` if it is the one in the settings.
     pub(crate) base_url: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn token_text(header: &str) -> Option<&str> {
     header.trim_end().rsplit(' ').next()
 }
 
-/// Returns the flow of a request: that of its token, which is the last word of its header. A word that is not a token is
+/// Returns the flow of a request, which is the flow of its token: the last word of its header. A word that is not a token is
 /// refused long before its request could become long work.
 pub(crate) fn flow_of(request: &ApiRequest) -> OffloadFlow {
     let mut hasher = FxHasher::default();

@@ -188,7 +188,7 @@ impl ClientConnection {
             self.mark_progress();
         }
     }
-    /// Records that bytes have arrived: those of a head, unless a request is in progress.
+    /// Records that bytes have arrived. They belong to a head, unless a request is in progress.
     pub(crate) fn reads_head(&self) -> bool {
         let head = self.requests.load(Relaxed) == 0;
         if head && self.head_started_tick.load(Relaxed) == 0 {

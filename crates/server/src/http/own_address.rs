@@ -13,7 +13,7 @@ const HOST_MAX: usize = 253 + ":65535".len();
 /// Address of this server. Without `public_url` it is the address that a request was sent to.
 #[derive(Debug)]
 pub(crate) struct OwnAddress {
-    /// Scheme, host and port: `public_url`, or those of the listener.
+    /// Scheme, host and port: `public_url`, or the address of the listener.
     root: String,
     /// Path of the world below the root; empty for a server with one world.
     path: String,
@@ -64,7 +64,7 @@ impl OwnAddress {
         if self.is_fixed { &self.root } else { "" }
     }
 
-    /// Returns the address at which the client of a request reached the API; `None` if it is that of the settings.
+    /// Returns the address at which the client of a request reached the API; `None` if it is the one in the settings.
     /// `is_proxied` is true if the request came from a trusted proxy, whose host and scheme headers are used.
     ///
     /// # Errors

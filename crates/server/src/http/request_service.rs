@@ -157,7 +157,7 @@ struct RequestMeta {
     is_http1: bool,
     /// Network of the client, which holds the reply if the token is unknown.
     network: IpAddr,
-    /// Address at which the client reached the API; `None` if it is that of the settings.
+    /// Address at which the client reached the API; `None` if it is the one in the settings.
     base_url: Option<String>,
 }
 
@@ -333,7 +333,7 @@ impl RequestMeta {
     }
 }
 
-/// Sets the headers of all replies, and those of this one.
+/// Sets the headers of a reply, after the headers that all replies have.
 fn fill(headers: &mut HeaderMap, kind: &'static str, reply: &ApiResponse) {
     headers.clone_from(&HEADERS);
     if kind != JSON {

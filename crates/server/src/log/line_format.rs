@@ -1,4 +1,4 @@
-//! Format of a log line: that of the library, and the id of the request that the line belongs to.
+//! Format of a log line: the library's format, with the id of the request that the line belongs to.
 use crate::log::request_scope::current_request;
 use std::fmt;
 use tracing::{Event, Subscriber};

@@ -45,7 +45,7 @@ impl ServerBuilder {
         self
     }
 
-    /// Starts with these settings in place of the default ones; the address and the data folder stay those of the builder.
+    /// Starts with these settings in place of the default ones; the address and the data folder of the builder stay.
     #[must_use]
     pub fn config(mut self, config: Config) -> Self {
         self.base = Some(config);

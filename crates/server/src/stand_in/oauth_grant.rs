@@ -46,7 +46,8 @@ struct GrantedApp {
     scopes: String,
 }
 
-/// Carries out a grant. Its random bytes come from a separate stream, so that it does not change those of other requests.
+/// Carries out a grant. Its random bytes come from a separate stream, so that it does not change the random bytes of other
+/// requests.
 ///
 /// # Errors
 /// Says which field is wrong, or why the authorization server refused.

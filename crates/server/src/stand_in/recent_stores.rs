@@ -13,7 +13,7 @@ const OPEN_STORES_MAX: usize = 64;
 #[derive(Default)]
 pub(crate) struct RecentStores(Mutex<VecDeque<OpenStore>>);
 
-/// Open store of a world: its own, or that of its initial state.
+/// Open store of a world: its own, or the store of its initial state.
 enum OpenStore {
     Own(Weak<TestWorld>),
     /// The store that a world was copied from, which it reads until its first write.

@@ -60,7 +60,7 @@ pub(crate) struct WorldOptions {
     pub(crate) now: Option<SystemTime>,
     /// True if requests with unknown names are refused; `None` for the setting of the server.
     pub(crate) strict: Option<bool>,
-    /// Settings that differ from those of the server, in the form of `--set`.
+    /// Settings that differ from the server's settings, in the form of `--set`.
     settings: Vec<(String, String)>,
 }
 
@@ -143,7 +143,7 @@ impl WorldOptions {
         })
     }
 
-    /// Returns true if a setting differs from those of the server.
+    /// Returns true if a setting differs from the server's.
     pub(crate) fn has_settings(&self) -> bool {
         !self.settings.is_empty()
     }

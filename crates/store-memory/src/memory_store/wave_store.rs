@@ -46,7 +46,7 @@ pub enum WaveFault {
     LostEdges,
     /// Writes that were computed from old facts are made although commits have touched these facts since.
     NotValidated,
-    /// The touched keys lack those of lists, aliases and indexes.
+    /// The touched keys lack the keys of lists, aliases and indexes.
     UntouchedLists,
     /// The cache does not learn which keys were touched.
     StaleCache,

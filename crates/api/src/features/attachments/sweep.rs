@@ -1,4 +1,4 @@
-//! Orphaned files, which no attachment owns: those of failed or interrupted uploads, and of deleted attachments.
+//! Orphaned files, which no attachment owns: files of failed or interrupted uploads, and of deleted attachments.
 use crate::background_error::BackgroundError;
 use crate::execute::load_view::system_query;
 use crate::ports::blob_store::{BlobStore, BlobStoreError};

@@ -70,8 +70,8 @@ fn delivery_plan() -> Arc<Plan> {
 }
 
 impl Api {
-    /// Returns the events after a position that pass the webhook's filters and are visible to its owner. The maximum number
-    /// of events is that of one delivery, halved `narrowed` times; so is the number of commits that are read.
+    /// Returns the events after a position that pass the webhook's filters and are visible to its owner. A batch has at most
+    /// the events of one delivery. This maximum, and the number of commits that are read, are halved `narrowed` times.
     ///
     /// # Errors
     /// Fails when the store fails, or the work is stopped.

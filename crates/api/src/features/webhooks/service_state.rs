@@ -53,7 +53,7 @@ pub(crate) struct WebhookService {
     pub(super) attempts: [AtomicU64; 2],
 }
 
-/// Scope that an app needs to have webhooks: that of `createWebhook`.
+/// Scope that an app needs to have webhooks: the scope of `createWebhook`.
 const WEBHOOKS_SCOPE: &str = "webhooks:write";
 
 impl WebhookService {

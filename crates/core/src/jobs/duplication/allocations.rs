@@ -6,8 +6,8 @@ use crate::rules::budget_rules::{self, ProjectTotals};
 use crate::storage::change_builder::ChangeBuilder;
 
 impl Copier<'_> {
-    /// Copies the allocations of a page to the copy of the project. Their days move with those of the tasks; the allocations
-    /// of people who have left the workspace stay behind.
+    /// Copies the allocations of a page to the copy of the project. Their days move with the days of the tasks; the
+    /// allocations of people who have left the workspace stay behind.
     pub(super) fn allocations(&self, work: &mut ChangeBuilder<'_>) {
         let Some(project) = self.view.node(self.plot.copy) else {
             return;

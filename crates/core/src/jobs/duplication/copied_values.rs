@@ -23,8 +23,8 @@ impl Copier<'_> {
         followers
     }
 
-    /// Returns the custom field values that a copy takes over: those of the fields of its own `projects`, which are named by
-    /// their originals, and of the requester's task list if the copy is assigned to the requester.
+    /// Returns the custom field values that a copy takes over: values of the fields of its own `projects`, which are named
+    /// by their originals, and of the requester's task list if the copy is assigned to the requester.
     pub(super) fn values(
         &self,
         old: &Node,

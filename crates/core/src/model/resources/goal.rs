@@ -13,7 +13,7 @@ use crate::model::time::Date;
 
 /// The privacy setting of goals that are open to the workspace, or to everyone who sees their team.
 pub const PUBLIC: &str = "public_to_workspace";
-/// Values of `status`: first those of an open goal, then those of a closed one.
+/// Values of `status`: first for open goals, then for closed ones.
 pub const STATUSES: &[&str] = &[
     "green", "yellow", "red", "achieved", "partial", "missed", "dropped",
 ];

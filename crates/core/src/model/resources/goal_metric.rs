@@ -76,7 +76,7 @@ pub struct GoalMetric {
     pub unit: String,
     /// Code of the currency.
     pub currency_code: Option<String>,
-    /// First value.
+    /// Value at which the goal starts.
     pub initial_number_value: Decimal,
     /// Value at which the goal is reached.
     pub target_number_value: Decimal,

@@ -160,7 +160,7 @@ pub const CREATED_AT: TypedField<Time> =
 /// Author of the status update.
 pub const CREATED_BY: TypedField<LinkOne> =
     TypedField::inline("created_by", &[Type::User]).doc("The author.");
-/// Time of its last change: that of its creation, since it never changes.
+/// Time of the last change. Updates never change, so it is the time of creation.
 pub const MODIFIED_AT: TypedField<Time> = TypedField::time("modified_at")
     .stored_as("created_at")
     .doc("Time of the last change, in UTC.");

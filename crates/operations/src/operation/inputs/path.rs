@@ -9,7 +9,7 @@ const fn gid(name: &'static str, types: &'static [Type], doc: &'static str) -> I
     Input::gid(InputPlace::Path, name, types, doc)
 }
 
-/// A user.
+/// Path parameter `user_gid`: a gid, an e-mail address or `me`.
 pub const USER: Input<Named<NodeRef>> = Input::user(
     InputPlace::Path,
     "user_gid",

@@ -261,7 +261,8 @@ impl<'a> InputReader<'a> {
         parse_user_ref(field, text, self.raw.me)
     }
 
-    /// Returns the declaration of an input in this request: its own, or that of the path parameter that replaces it.
+    /// Returns the declaration of an input in this request: its own, or the declaration of the path parameter that replaces
+    /// it.
     pub(crate) fn place_of(&self, input: &'static InputDef) -> &'static InputDef {
         let mut paths = std::iter::successors(input.path_alternative, |path| path.path_alternative);
         paths

@@ -42,7 +42,7 @@ fn hidden_field(scene: &DecisionScene) -> Gid {
     scene.made(scene.ann, "createCustomField", scene.acme, body)
 }
 
-/// Returns the field of a body that adds it.
+/// Returns a body that adds the field.
 fn add(field: Gid) -> Value {
     json!({"custom_field": field})
 }

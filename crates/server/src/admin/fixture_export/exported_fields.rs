@@ -86,7 +86,7 @@ pub(crate) fn field_names(ty: Type) -> String {
     names.join(",")
 }
 
-/// Returns the fields of a record that differ from those of a new object.
+/// Returns the fields of a record that differ from the fields of a new object.
 pub(crate) fn written(ty: Type, record: &Record, labels: &FixtureLabels) -> Map<String, Value> {
     let mut out = Map::new();
     for field in exported(ty) {

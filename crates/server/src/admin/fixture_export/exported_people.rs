@@ -34,7 +34,7 @@ struct ExportedPerson {
     roles: Vec<(Gid, ExportedRole)>,
 }
 
-/// People of an exported world. The first one creates everything that names nobody else.
+/// People of an exported world. The first one creates all objects without a named creator.
 pub(crate) struct ExportedPeople {
     people: Vec<ExportedPerson>,
     /// Numbers of view-only memberships, and of users without an address.
@@ -190,7 +190,7 @@ impl ExportedPeople {
         first.map(|(_, gid)| gid)
     }
 
-    /// Returns the person who creates everything that names nobody else.
+    /// Returns the person who creates all objects without a named creator.
     pub(crate) fn first(&self) -> Option<Gid> {
         self.people.first().map(|person| person.gid)
     }

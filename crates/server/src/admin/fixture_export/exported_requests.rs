@@ -31,7 +31,7 @@ pub(crate) struct ExportedRequest {
 }
 
 impl ExportedRequest {
-    /// Returns a request of an operation, sent by the person who creates everything that names nobody else.
+    /// Returns a request of an operation, sent by the default person, who creates the objects without a named creator.
     pub(crate) fn of(operation: &'static str) -> Self {
         Self {
             operation,

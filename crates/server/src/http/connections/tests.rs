@@ -61,7 +61,7 @@ async fn the_first_of_the_open_connections_is_told() {
     assert!(is_told().await);
 }
 
-/// S123. Each client has many IPv6 addresses, so those of a network count together.
+/// S123. Each client has many IPv6 addresses, so the addresses of a network count together.
 #[test]
 fn connections_of_one_network_count_together() {
     let mut http = crate::config::Config::default().http;
