@@ -1,4 +1,4 @@
-//! The command line.
+//! Commands and options of the benchmark program.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

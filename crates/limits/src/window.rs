@@ -440,7 +440,7 @@ impl LogOverflow {
     }
 }
 
-/// Returns the stamp of a tick.
+/// Returns the low half of a tick, which is its stamp.
 fn low(now: u64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,

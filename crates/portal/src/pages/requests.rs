@@ -22,7 +22,7 @@ pub struct RequestOwnerChoice {
 /// Search terms of the list of requests; an empty text matches everything.
 #[derive(Clone, Debug, Default)]
 pub struct RequestSearch {
-    /// Key of the owner.
+    /// Key of a [`RequestOwnerChoice`].
     pub owner: String,
     /// Method, in upper case.
     pub method: String,

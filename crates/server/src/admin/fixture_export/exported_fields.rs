@@ -127,7 +127,7 @@ pub(crate) struct TextField {
 /// Text of a record, and whether all of it can be written.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ExportedText {
-    /// Field; `None` if there is no text.
+    /// Text, ready to write; `None` for an empty text.
     pub(crate) field: Option<TextField>,
     /// True if the formatting of the text is lost because it links to objects that are not part of the fixture.
     pub(crate) is_reduced: bool,
