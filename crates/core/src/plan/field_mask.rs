@@ -42,8 +42,8 @@ pub fn resolve_fields_of_lookup(ty: Type, names: &FieldPaths) -> FieldMask {
     asked
 }
 
-/// Returns the field mask as [`resolve_fields`] does, for the items of a type, among which are records of its variants:
-/// fields of these beyond their compact form need the scopes of their types, as they do through a link.
+/// Returns the field mask as [`resolve_fields`] does, for a list of records of a type and of its variants. Fields of the
+/// variants beyond their compact form need the scopes of their types, as they do through a link.
 #[must_use]
 pub fn resolve_fields_of_items(ty: Type, names: &FieldPaths) -> FieldMask {
     let mut asked = resolve_fields(ty, names);

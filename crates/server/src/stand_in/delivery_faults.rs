@@ -158,7 +158,7 @@ fn received() -> TargetReply {
     }
 }
 
-/// Client of a world, whose deliveries meet faults.
+/// Webhook client of a world that applies the faults to its deliveries.
 struct FaultyClient {
     deliveries: Arc<DeliveryFaults>,
     client: Arc<dyn WebhookClient>,
