@@ -133,7 +133,9 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
-        self.write_rows()?;
+        if self.rows.are_in_list((dst, rel), depth) {
+            self.write_rows()?;
+        }
         let cache = self.read_cache().filter(|_| depth > Depth::Edge);
         let mut depth = depth;
         if let Some(cache) = cache {
@@ -218,7 +220,9 @@ impl Snapshot for SqliteTransaction<'_> {
     }
 
     fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
-        self.write_rows()?;
+        if self.rows.are_in_list((dst, rel), Depth::Edge) {
+            self.write_rows()?;
+        }
         let count = self
             .one(Sql::CountIn, (dst.as_i64(), rel.0), |row| seq(row, 0))
             .map_err(failed)?;

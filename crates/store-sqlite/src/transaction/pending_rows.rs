@@ -13,6 +13,7 @@ use std::sync::Arc;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
+use workgraph_core::storage::snapshot::Depth;
 use workgraph_core::storage::{Edge, GraphStoreError, Seq};
 
 /// Row of a node that a change has written in part or as a whole.
@@ -68,6 +69,18 @@ impl PendingRows {
     pub(super) fn new_node(&self, gid: Gid) -> Option<Arc<Node>> {
         let (node, _) = self.rows.get(&gid)?.node.as_ref()?;
         is_new(node).then(|| Arc::clone(node))
+    }
+
+    /// Returns true if the rows in the table are not enough to read the live sources of a list, or their content.
+    pub(super) fn are_in_list(&self, (dst, rel): (Gid, Relation), depth: Depth) -> bool {
+        self.rows.values().any(|row| match (&row.node, &row.edges) {
+            (Some(_), _) if depth > Depth::Edge => true,
+            (Some((node, _)), Some(EdgeList::Row(edges))) => {
+                is_new(node) && position(edges, rel, dst).is_ok()
+            }
+            (Some((node, _)), Some(EdgeList::Table)) => is_new(node),
+            _ => false,
+        })
     }
 
     /// Returns true if a later version of the node is pending: only its row says whether the node is trashed.

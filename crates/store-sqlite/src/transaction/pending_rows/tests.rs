@@ -75,6 +75,8 @@ fn check(
             tx.scan_in(dst, rel, (i64::MIN, 0), 9, Depth::Edge, each)
                 .unwrap();
             prop_assert_eq!(listed, edge);
+            let count = tx.count_in(dst, rel).unwrap();
+            prop_assert_eq!(count, u64::from(edge.is_some()));
         }
     }
     Ok(())
