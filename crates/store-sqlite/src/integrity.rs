@@ -1,6 +1,8 @@
 //! Integrity check: damage to the file, and contradictions in the graph.
 mod edges;
+mod report;
 
+use self::report::{IntegrityReport, each};
 use crate::migrations::roll_back;
 use crate::tables::search_index::{agrees, is_current};
 use crate::transaction::{gid, key};
@@ -15,32 +17,12 @@ use workgraph_core::model::resources::{membership, section};
 use workgraph_core::search::is_searchable;
 use workgraph_core::storage::custom_field_index::ValueIndexEntry;
 
-/// Maximum number of problems that are listed; further ones are only counted.
-const NAMED: usize = 100;
-
-/// Problems found so far.
-#[derive(Default)]
-struct IntegrityReport {
-    named: Vec<String>,
-    more: usize,
-}
-
-impl IntegrityReport {
-    fn add(&mut self, problem: String) {
-        if self.named.len() < NAMED {
-            self.named.push(problem);
-        } else {
-            self.more += 1;
-        }
-    }
-}
-
 /// Returns every problem of a store, from one snapshot.
 pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     conn.execute_batch("BEGIN")?;
     let mut report = IntegrityReport::default();
     let done = file(conn, &mut report).and_then(|()| {
-        if report.named.is_empty() {
+        if report.is_empty() {
             graph(conn, &mut report)?;
             let are_edges_readable = edges::compare(conn, &mut report)?;
             apps(conn, &mut report)?;
@@ -52,12 +34,7 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     });
     roll_back(conn)?;
     done?;
-    if report.more > 0 {
-        report
-            .named
-            .push(format!("and {} more problems", report.more));
-    }
-    Ok(report.named)
+    Ok(report.finish())
 }
 
 /// Returns the contradictions between the edges of sources and the lists of their targets.
@@ -65,7 +42,7 @@ pub(crate) fn problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
 pub(crate) fn edge_problems(conn: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut report = IntegrityReport::default();
     edges::compare(conn, &mut report)?;
-    Ok(report.named)
+    Ok(report.finish())
 }
 
 /// Runs the integrity check of SQLite and reports its findings.
@@ -308,17 +285,4 @@ fn shown(row: &Row<'_>) -> rusqlite::Result<String> {
         ValueRef::Integer(n) => n.to_string(),
         other => other.as_str().map(str::to_owned).unwrap_or_default(),
     })
-}
-
-fn each(
-    conn: &Connection,
-    sql: &str,
-    mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
-) -> rusqlite::Result<()> {
-    let mut stmt = conn.prepare(sql)?;
-    let mut rows = stmt.query([])?;
-    while let Some(row) = rows.next()? {
-        read(row)?;
-    }
-    Ok(())
 }

@@ -1,5 +1,5 @@
 //! Comparison of the edges of the sources with the lists of the targets.
-use super::{IntegrityReport, each};
+use super::report::{IntegrityReport, each};
 use crate::edge_list::EdgeList;
 use crate::statements::Sql;
 use crate::transaction::{column_list, edge};
