@@ -356,8 +356,11 @@ impl SqliteTransaction<'_> {
             entry.ty as u8,
             entry.gid.as_i64(),
         );
-        let known: Option<i64> =
-            self.one(Sql::CardSum, (workspace, kind, gid), |row| row.get(0))?;
+        // A node has no entry before its first version.
+        let known: Option<i64> = match self.rows.new_node(entry.gid) {
+            Some(_) => None,
+            None => self.one(Sql::CardSum, (workspace, kind, gid), |row| row.get(0))?,
+        };
         if known != Some(entry.words_hash) {
             let prefix = prefix(entry.workspace, entry.ty);
             self.pending.push(PendingWords {

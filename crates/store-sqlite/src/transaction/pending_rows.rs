@@ -66,7 +66,7 @@ impl PendingRows {
     }
 
     /// Returns the node whose first version is pending.
-    pub(super) fn new_node(&self, gid: Gid) -> Option<Arc<Node>> {
+    pub(crate) fn new_node(&self, gid: Gid) -> Option<Arc<Node>> {
         let (node, _) = self.rows.get(&gid)?.node.as_ref()?;
         is_new(node).then(|| Arc::clone(node))
     }
