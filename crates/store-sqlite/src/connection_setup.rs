@@ -66,7 +66,7 @@ impl Default for StoreOptions {
             wal_limit_bytes: 64 << 20,
             mmap_bytes: 1 << 40,
             cache_kib: 1024,
-            node_cache_bytes: 64 << 20,
+            node_cache_bytes: 8 << 20,
             caches: true,
             read_timeout: Duration::from_secs(5),
             single_connection: false,
