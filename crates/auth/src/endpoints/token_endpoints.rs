@@ -210,7 +210,8 @@ pub trait UserDirectory: Send + Sync {
     async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError>;
 
     /// Returns true if the tokens of a user give access to anything at this time. If not, the endpoints issue no token for
-    /// the user, and introspection calls the user's tokens inactive. The default implementation returns true.
+    /// the user, introspection calls the user's tokens inactive, and they show no claims about the user. The default
+    /// implementation returns true.
     async fn has_access(&self, _user: u64) -> Result<bool, AuthStoreError> {
         Ok(true)
     }

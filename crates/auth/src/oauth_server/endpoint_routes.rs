@@ -16,7 +16,7 @@ use crate::params::Param;
 use crate::ports::token_store::AuthStoreError;
 use crate::refusal_reason::AuthRefusal;
 use crate::token_verifier::GrantError;
-use crate::tokens::grant::Grant;
+use crate::tokens::grant::{Grant, TokenRefusal};
 
 /// Request to an endpoint: its form, and its `Authorization` headers.
 struct Posted {
@@ -99,7 +99,8 @@ pub(super) async fn token_info(
     finish(server.endpoints(now).token_info(&form, now).await)
 }
 
-/// Answers with the claims about the user of a token (OpenID Connect Core section 5.3).
+/// Answers with the claims about the user of a token (OpenID Connect Core section 5.3). The tokens of a user without access are
+/// invalid, as introspection says.
 pub(super) async fn user_info(
     State(server): State<OAuthServer>,
     grant: Result<Grant, GrantError>,
@@ -108,13 +109,10 @@ pub(super) async fn user_info(
         Ok(grant) => grant,
         Err(error) => return error.into_response(),
     };
-    let person = match server.0.users.user_info(grant.user).await {
-        Ok(person) => person,
+    let person = match server.0.users.user_with_access(grant.user).await {
+        Ok(Some(person)) => person,
+        Ok(None) => return GrantError::Token(TokenRefusal::Unknown).into_response(),
         Err(error) => return failed(error),
-    };
-    let Some(person) = person else {
-        let text = "The user of the token does not exist.";
-        return response(&EndpointReply::error(404, "unknown_user", text));
     };
     match (claims_of(&person, grant.scopes), grant.require("openid")) {
         (Some(claims), _) => response(&EndpointReply::new(200, claims)),

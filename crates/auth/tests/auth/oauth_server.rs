@@ -1,8 +1,9 @@
 //! The OAuth server for axum, through its router.
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use async_trait::async_trait;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
@@ -14,8 +15,8 @@ use workgraph_auth::authorization::pkce::CodeChallenge;
 use workgraph_auth::conformance::block_on;
 use workgraph_auth::oauth_server::AUTHORIZE;
 use workgraph_auth::{
-    Account, Grant, LoopbackPolicy, MemoryTokenStore, MissingScope, OAuthServer, RedirectUri,
-    ScopeRegistry, Tier, TokenStore,
+    Account, AuthStoreError, Grant, LoopbackPolicy, MemoryTokenStore, MissingScope, OAuthServer,
+    RedirectUri, ScopeRegistry, Tier, TokenStore, UserDirectory, UserInfo,
 };
 
 use crate::oauth::{Town, VERIFIER};
@@ -37,8 +38,23 @@ async fn me(grant: Grant) -> Result<String, MissingScope> {
     Ok(grant.user.to_string())
 }
 
+/// Directory of [`Town`], whose users have access while the flag is true.
+struct GatedTown(Arc<AtomicBool>);
+
+#[async_trait]
+impl UserDirectory for GatedTown {
+    async fn user_info(&self, user: u64) -> Result<Option<UserInfo>, AuthStoreError> {
+        Town.user_info(user).await
+    }
+    async fn has_access(&self, _: u64) -> Result<bool, AuthStoreError> {
+        Ok(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// Service with user 12, and an app that may read invoices.
 struct Site {
+    /// True while user 12 has access.
+    access: Arc<AtomicBool>,
     oauth: OAuthServer,
     app: Router,
     client: String,
@@ -85,6 +101,7 @@ impl Reply {
 impl Site {
     fn new(issuer: &str) -> Self {
         let store = Arc::new(MemoryTokenStore::new());
+        let access = Arc::new(AtomicBool::new(true));
         block_on(store.put_account(Account::new(12, Tier::DEFAULT), None)).unwrap();
         let scopes = ScopeRegistry::new([
             ("invoices:read", "See <your> invoices"),
@@ -92,7 +109,7 @@ impl Site {
         ]);
         let oauth = OAuthServer::builder(issuer, store, clock, bytes)
             .scopes(scopes)
-            .users(Town)
+            .users(GatedTown(Arc::clone(&access)))
             .public_clients()
             .session_lifetime(Duration::from_secs(60))
             .build();
@@ -103,6 +120,7 @@ impl Site {
             .route("/me", get(me))
             .with_state(oauth.verifier());
         Self {
+            access,
             app: router.merge(oauth.axum_router()),
             oauth,
             client: app.client_id(),
@@ -235,6 +253,12 @@ fn an_app_gets_a_token_that_its_user_agreed_to_and_loses_it_with_a_revocation() 
         info.header(header::WWW_AUTHENTICATE)
             .contains("scope=\"openid\"")
     );
+    site.access.store(false, Ordering::Relaxed);
+    let info = site.get("/openid_connect/userinfo", &[("Authorization", &access)]);
+    assert_eq!(info.status, 401, "a user without access has no claims");
+    let invalid = "Bearer error=\"invalid_token\"";
+    assert_eq!(info.header(header::WWW_AUTHENTICATE), invalid);
+    site.access.store(true, Ordering::Relaxed);
     let revoked = site.post(
         "/-/oauth_revoke",
         "",
