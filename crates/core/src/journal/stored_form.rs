@@ -7,53 +7,82 @@ use crate::model::node::json_string;
 use crate::model::registry::Type;
 use crate::model::resources::resource;
 use crate::storage::{ChangeAction, ChangeRecord, NodeContext};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Returns the stored form of change records.
 #[must_use]
 pub fn write(change_records: &[ChangeRecord]) -> String {
-    let all: Vec<Value> = change_records.iter().map(row_of).collect();
-    Value::from(all).to_string()
+    let mut out = String::with_capacity(2 + change_records.len() * 64);
+    for change in change_records {
+        begin_row(&mut out, change.gid, change.ty);
+        match &change.action {
+            ChangeAction::Added { parent } => {
+                out.push_str(",\"a\"");
+                push_gid(&mut out, *parent);
+            }
+            ChangeAction::Removed { parent } => {
+                out.push_str(",\"r\"");
+                push_gid(&mut out, Some(*parent));
+            }
+            ChangeAction::Changed {
+                field,
+                added,
+                removed,
+            } => {
+                out.push_str(",\"c\",");
+                out.push_str(&json_string(field));
+                push_gid(&mut out, *added);
+                push_gid(&mut out, *removed);
+            }
+            ChangeAction::Deleted => out.push_str(",\"d\""),
+        }
+        out.push(']');
+    }
+    end_rows(out)
 }
 
-fn row_of(change: &ChangeRecord) -> Value {
-    let (gid, ty) = (change.gid.get(), change.ty as u8);
-    let number = |g: &Option<Gid>| g.map(Gid::get);
-    match &change.action {
-        ChangeAction::Added { parent } => json!([gid, ty, "a", number(parent)]),
-        ChangeAction::Removed { parent } => json!([gid, ty, "r", parent.get()]),
-        ChangeAction::Changed {
-            field,
-            added,
-            removed,
-        } => json!([gid, ty, "c", field, number(added), number(removed)]),
-        ChangeAction::Deleted => json!([gid, ty, "d"]),
+/// Begins the row of a node.
+fn begin_row(out: &mut String, gid: Gid, ty: Type) {
+    out.push_str(if out.is_empty() { "[[" } else { ",[" });
+    gid.push_to(out);
+    out.push(',');
+    out.push_str(itoa::Buffer::new().format(ty as u8));
+}
+
+/// Appends a gid, or null, to a row.
+fn push_gid(out: &mut String, gid: Option<Gid>) {
+    out.push(',');
+    match gid {
+        Some(gid) => gid.push_to(out),
+        None => out.push_str("null"),
     }
+}
+
+/// Ends an array of rows.
+fn end_rows(mut rows: String) -> String {
+    rows.push_str(if rows.is_empty() { "[]" } else { "]" });
+    rows
 }
 
 /// Returns the stored form of node contexts.
 #[must_use]
 pub fn write_nodes(nodes: &[NodeContext]) -> String {
-    use std::fmt::Write;
     let mut out = String::with_capacity(2 + nodes.len() * 64);
-    out.push('[');
     for about in nodes {
-        if out.len() > 1 {
-            out.push(',');
+        begin_row(&mut out, about.gid, about.ty);
+        out.push(',');
+        match &about.subtype {
+            Some(subtype) => out.push_str(&json_string(subtype)),
+            None => out.push_str("null"),
         }
-        let subtype = about.subtype.as_deref().map(json_string);
-        let subtype = subtype.as_deref().unwrap_or("null");
-        // Writing to a String cannot fail.
-        let _ = write!(out, "[{},{},{subtype}", about.gid, about.ty as u8);
         for gid in &about.containers {
-            let _ = write!(out, ",{gid}");
+            push_gid(&mut out, Some(*gid));
         }
         out.push(']');
     }
-    out.push(']');
-    out
+    end_rows(out)
 }
 
 /// Reads node contexts from their stored form; `None` if the text is in another form.
@@ -163,8 +192,25 @@ mod tests {
             action,
         })
         .collect();
-        assert_eq!(read(&write(&facts)), Some(facts));
-        assert_eq!(read(&write(&[])), Some(Vec::new()));
+        let text = format!(
+            "[{}]",
+            [
+                r#"[9007199254740991,9,"a",null]"#,
+                r#"[9007199254740991,9,"a",9007199254740991]"#,
+                r#"[9007199254740991,9,"r",3]"#,
+                r#"[9007199254740991,9,"c","name",null,null]"#,
+                r#"[9007199254740991,9,"c","a field \"rules\" made up",1,9007199254740991]"#,
+                r#"[9007199254740991,9,"d"]"#,
+            ]
+            .join(",")
+        );
+        assert_eq!(
+            write(&facts),
+            text.replace(",9,", &format!(",{},", Type::Task as u8))
+        );
+        assert_eq!(read(&text), Some(facts));
+        assert_eq!(write(&[]), "[]");
+        assert_eq!(read("[]"), Some(Vec::new()));
     }
 
     #[test]

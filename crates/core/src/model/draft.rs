@@ -335,12 +335,16 @@ impl StoredAs<Option<Self>> for Date {
 }
 impl StoredAs<Gid> for LinkOne {
     fn raw(value: Gid) -> String {
-        format!("\"{value}\"")
+        let mut raw = String::with_capacity(20);
+        raw.push('"');
+        value.push_to(&mut raw);
+        raw.push('"');
+        raw
     }
 }
 impl StoredAs<Option<Gid>> for LinkOne {
     fn raw(value: Option<Gid>) -> String {
-        value.map_or_else(|| "null".to_owned(), |g| format!("\"{g}\""))
+        value.map_or_else(|| "null".to_owned(), <Self as StoredAs<Gid>>::raw)
     }
 }
 impl StoredAs<String> for crate::model::registry::Opaque {

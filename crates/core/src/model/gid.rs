@@ -81,6 +81,11 @@ impl Gid {
         self.0.get()
     }
 
+    /// Appends the digits of the gid to a text.
+    pub fn push_to(self, text: &mut String) {
+        text.push_str(itoa::Buffer::new().format(self.get()));
+    }
+
     /// Returns the number as stored in SQLite and keysets.
     #[must_use]
     pub const fn as_i64(self) -> i64 {

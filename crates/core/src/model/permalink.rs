@@ -29,14 +29,25 @@ pub fn page_path(ty: Type, gid: Gid, project: Option<Gid>) -> Option<String> {
     if !TYPES_WITH_PAGES.contains(&ty) {
         return None;
     }
-    Some(match ty {
+    let mut path = String::with_capacity(48);
+    path.push_str(RECORD_PAGES);
+    path.push('/');
+    match ty {
         Type::Task => {
-            let project = project.map_or(0, Gid::get);
-            format!("{RECORD_PAGES}/{project}/{gid}")
+            match project {
+                Some(project) => project.push_to(&mut path),
+                None => path.push('0'),
+            }
+            path.push('/');
         }
-        Type::Project => format!("{RECORD_PAGES}/{gid}"),
-        _ => format!("{RECORD_PAGES}/{}/{gid}", resource(ty).name),
-    })
+        Type::Project => {}
+        _ => {
+            path.push_str(resource(ty).name);
+            path.push('/');
+        }
+    }
+    gid.push_to(&mut path);
+    Some(path)
 }
 
 #[cfg(test)]
