@@ -49,6 +49,10 @@ impl Transaction for SqliteTransaction<'_> {
         self.invalidations.node_put(node.gid);
         self.touched
             .extend(FactKey::of_node(node, node.version == 1));
+        // The row of a first version is inserted before the next version replaces it.
+        if self.rows.new_node(node.gid).is_some() {
+            self.write_rows()?;
+        }
         self.rows.put_node(node, seq);
         Ok(())
     }

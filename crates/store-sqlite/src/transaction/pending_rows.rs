@@ -40,8 +40,7 @@ impl PendingRows {
         self.created.clear();
     }
 
-    /// Returns the nodes that the transaction has created and not changed since, but stories, which are seldom read by
-    /// themselves.
+    /// Returns the nodes that the transaction has created and not changed since, except stories, which are seldom read alone.
     pub(crate) fn take_created(&mut self) -> Vec<(Arc<Node>, OutEdges)> {
         std::mem::take(&mut self.created).into_values().collect()
     }

@@ -144,3 +144,37 @@ fn an_edge_that_begins_at_no_node_is_refused() {
     assert!(refused.contains("begins at 7"), "{refused}");
     assert!(!tx.drop_edge(edge.src, edge.rel, edge.dst).unwrap());
 }
+
+#[test]
+fn two_versions_of_one_change_leave_one_row_with_its_edges() {
+    let conn = Connection::open_in_memory().unwrap();
+    migrate(&conn).unwrap();
+    let mut tx = SqliteTransaction::new(&conn);
+    let edge = Edge {
+        src: gid(1),
+        rel: Relation(1),
+        dst: gid(2),
+        rank: 5,
+        seq: 1,
+        aux: None,
+    };
+    tx.put_node(&node(2), 1).unwrap();
+    tx.put_node(&node(1), 1).unwrap();
+    tx.put_edge(&edge).unwrap();
+    let mut second = node(1);
+    second.version = 2;
+    tx.put_node(&second, 1).unwrap();
+    assert_eq!(tx.node(gid(1), Depth::Full).unwrap().unwrap().version, 2);
+    let moved = Edge { rank: 9, ..edge };
+    tx.put_edge(&moved).unwrap();
+    tx.write_rows().unwrap();
+    let found = tx.edge_between(gid(1), Relation(1), gid(2)).unwrap();
+    assert_eq!(found, Some(moved));
+    assert_eq!(
+        crate::integrity::edge_problems(&conn).unwrap(),
+        Vec::<String>::new()
+    );
+    let created = tx.rows.take_created();
+    let created: Vec<Gid> = created.iter().map(|(node, _)| node.gid).collect();
+    assert_eq!(created, [gid(2)], "node 1 was changed after its creation");
+}
