@@ -6,6 +6,7 @@ mod pending_rows;
 mod pending_writes;
 mod read_through;
 mod row_scans;
+mod row_writes;
 
 pub(crate) use self::columns::{
     column, column_list, edge, gid, key, limit, maybe_gid, maybe_seq, seq, unreadable,

@@ -8,7 +8,7 @@ use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::{Relation, Type};
 use workgraph_core::storage::custom_field_index::IndexKey;
 use workgraph_core::storage::snapshot::Depth;
-use workgraph_core::storage::{Edge, Seq};
+use workgraph_core::storage::{Edge, GraphStoreError, Seq};
 
 pub(crate) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
@@ -16,6 +16,12 @@ pub(crate) fn limit(limit: usize) -> i64 {
 
 pub(crate) fn unreadable(at: usize, value: i64) -> rusqlite::Error {
     rusqlite::Error::IntegralValueOutOfRange(at, value)
+}
+
+/// Returns a number as SQLite stores it.
+pub(super) fn whole(number: u64) -> Result<i64, GraphStoreError> {
+    i64::try_from(number)
+        .map_err(|_| GraphStoreError::Failed(format!("{number} is too large to be kept")))
 }
 
 /// Returns the gid in a column.

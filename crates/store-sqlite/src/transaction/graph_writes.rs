@@ -1,6 +1,7 @@
 //! Writes of the graph: the primitives that committing uses.
 use crate::open_error::failed;
 use crate::statements::Sql;
+use crate::transaction::columns::whole;
 use crate::transaction::{SqliteTransaction, column, maybe_gid};
 use workgraph_core::audit::AuditRow;
 use workgraph_core::journal::stored_form;
@@ -14,11 +15,6 @@ use workgraph_core::storage::{DecisionReads, Edge, FactKey, GraphStoreError, Jou
 
 /// Key in `meta` of the highest gid of an auxiliary node: likes have gids, but no stored nodes.
 pub(crate) const FLOOR: &str = "floor";
-
-pub(super) fn whole(number: u64) -> Result<i64, GraphStoreError> {
-    i64::try_from(number)
-        .map_err(|_| GraphStoreError::Failed(format!("{number} is too large to be kept")))
-}
 
 impl SqliteTransaction<'_> {
     /// Raises the recorded highest gid of an auxiliary node to `aux`, if that is higher.

@@ -4,8 +4,12 @@ use crate::edge_list::IN_TABLE;
 use crate::migrations::migrate;
 use proptest::prelude::*;
 use rusqlite::Connection;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use workgraph_core::model::draft::Draft;
+use workgraph_core::model::node::Node;
 use workgraph_core::model::registry::Type;
+use workgraph_core::storage::Seq;
 use workgraph_core::storage::snapshot::{Depth, Snapshot, Transaction};
 
 /// Number of targets; with two relations, a node has up to twice as many edges.
