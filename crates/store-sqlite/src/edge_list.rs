@@ -24,7 +24,8 @@ const HAS_AUX: u8 = 2;
 /// Bytes of an edge without rank and auxiliary gid.
 const EDGE_BYTES: usize = 18;
 
-/// Statements that write the edge list of each node from the rows of `edge`, and the rows of `outgoing_edge`.
+/// Statements that write the edge list of each node from the rows of `edge`, and the rows of `outgoing_edge`. A migration runs
+/// them, so they never change; 64 is [`EDGES_MAX`].
 macro_rules! pack_edges {
     () => {
         "DELETE FROM outgoing_edge;

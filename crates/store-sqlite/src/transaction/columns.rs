@@ -84,6 +84,22 @@ pub(crate) fn edge(row: &Row<'_>) -> rusqlite::Result<Edge> {
     })
 }
 
+/// Returns the edge of a list in the first four columns: far end, rank, seq, aux. `ends` returns source, relation and target.
+pub(super) fn listed_edge(
+    row: &Row<'_>,
+    ends: impl Fn(Gid) -> (Gid, Relation, Gid),
+) -> rusqlite::Result<Edge> {
+    let (src, rel, dst) = ends(gid(row, 0)?);
+    Ok(Edge {
+        src,
+        rel,
+        dst,
+        rank: row.get(1)?,
+        seq: seq(row, 2)?,
+        aux: maybe_gid(row, 3)?,
+    })
+}
+
 /// Returns the edge list in a column that is null for a node that never had an edge.
 pub(crate) fn column_list(row: &Row<'_>, at: usize, src: Gid) -> rusqlite::Result<EdgeList> {
     let list = match row.get_ref(at)? {

@@ -1,6 +1,7 @@
 //! Reads of the graph: the snapshot of the port, on SQLite.
 use super::SqliteTransaction;
 use super::columns::{column, edge, gid, key, limit, maybe_seq, node, seq};
+use super::pending_rows::position;
 use crate::cache::node_cache::OutEdges;
 use crate::open_error::failed;
 use crate::statements::Sql;
@@ -87,10 +88,10 @@ impl Snapshot for SqliteTransaction<'_> {
         dst: Gid,
     ) -> Result<Option<Edge>, GraphStoreError> {
         match self.out_edges(src)? {
-            OutEdges::Few(edges) => Ok(edges
-                .iter()
-                .find(|edge| edge.rel == rel && edge.dst == dst)
-                .copied()),
+            OutEdges::Few(edges) => {
+                let at = position(&edges, rel, dst).ok();
+                Ok(at.and_then(|at| edges.get(at)).copied())
+            }
             OutEdges::Many => self.row_between(src, rel, dst),
         }
     }
@@ -133,9 +134,7 @@ impl Snapshot for SqliteTransaction<'_> {
         depth: Depth,
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
-        if self.rows.are_in_list((dst, rel), depth) {
-            self.write_rows()?;
-        }
+        self.write_rows_of_list((dst, rel), depth)?;
         let cache = self.read_cache().filter(|_| depth > Depth::Edge);
         let mut depth = depth;
         if let Some(cache) = cache {
@@ -220,9 +219,7 @@ impl Snapshot for SqliteTransaction<'_> {
     }
 
     fn count_in(&mut self, dst: Gid, rel: Relation) -> Result<u64, GraphStoreError> {
-        if self.rows.are_in_list((dst, rel), Depth::Edge) {
-            self.write_rows()?;
-        }
+        self.write_rows_of_list((dst, rel), Depth::Edge)?;
         let count = self
             .one(Sql::CountIn, (dst.as_i64(), rel.0), |row| seq(row, 0))
             .map_err(failed)?;

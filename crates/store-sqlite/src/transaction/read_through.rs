@@ -1,5 +1,6 @@
 //! Reads through the caches: a part that is missing in them is read whole, and cached.
-use super::{SqliteTransaction, gid, limit, maybe_gid, seq};
+use super::SqliteTransaction;
+use super::columns::{limit, listed_edge};
 use crate::cache::SharedCacheView;
 use crate::cache::node_cache::{CachedPart, OutEdges};
 use crate::edge_list::EDGES_MAX;
@@ -180,14 +181,7 @@ impl<'c> SqliteTransaction<'c> {
         edges: &mut Vec<Edge>,
     ) -> Result<(), GraphStoreError> {
         let read = |row: &Row<'_>| {
-            edges.push(Edge {
-                src: gid(row, 0)?,
-                rel,
-                dst,
-                rank: row.get(1)?,
-                seq: seq(row, 2)?,
-                aux: maybe_gid(row, 3)?,
-            });
+            edges.push(listed_edge(row, |src| (src, rel, dst))?);
             Ok(())
         };
         self.each(sql, params, read).map_err(failed)

@@ -1,6 +1,6 @@
 //! Reads of nodes and of runs of edges, which are then cached.
 use super::SqliteTransaction;
-use super::columns::{column_list, edge, gid, limit, maybe_gid, node, seq};
+use super::columns::{column_list, edge, gid, limit, listed_edge, node};
 use super::graph_reads::by_depth;
 use crate::cache::node_cache::OutEdges;
 use crate::open_error::failed;
@@ -39,17 +39,8 @@ impl SqliteTransaction<'_> {
         each: &mut dyn FnMut(Edge, Option<Arc<Node>>),
     ) -> Result<(), GraphStoreError> {
         let read = |row: &Row<'_>| {
-            let far = gid(row, 0)?;
-            let (src, rel, dst) = ends(far);
-            let edge = Edge {
-                src,
-                rel,
-                dst,
-                rank: row.get(1)?,
-                seq: seq(row, 2)?,
-                aux: maybe_gid(row, 3)?,
-            };
-            let node = node(row, 4, far, depth)?;
+            let edge = listed_edge(row, &ends)?;
+            let node = node(row, 4, gid(row, 0)?, depth)?;
             each(edge, node);
             Ok(())
         };
@@ -97,15 +88,8 @@ impl SqliteTransaction<'_> {
         let cache = self.read_cache();
         let mut rows = Vec::with_capacity(most.min(512));
         let read = |row: &Row<'_>| {
-            let src = gid(row, 0)?;
-            let edge = Edge {
-                src,
-                rel,
-                dst,
-                rank: row.get(1)?,
-                seq: seq(row, 2)?,
-                aux: maybe_gid(row, 3)?,
-            };
+            let edge = listed_edge(row, |src| (src, rel, dst))?;
+            let src = edge.src;
             let out = OutEdges::from(column_list(row, 9, src)?);
             if let Some(node) = node(row, 4, src, Depth::Full)? {
                 if let Some(cache) = cache {

@@ -9,6 +9,7 @@ use crate::statements::Sql;
 use rusqlite::Row;
 use workgraph_core::model::gid::Gid;
 use workgraph_core::model::registry::Relation;
+use workgraph_core::storage::snapshot::Depth;
 use workgraph_core::storage::{Edge, GraphStoreError};
 
 impl SqliteTransaction<'_> {
@@ -17,6 +18,18 @@ impl SqliteTransaction<'_> {
         for (gid, row) in self.rows.take() {
             self.write_row(gid, &row)?;
             self.rows.record_written(gid, row);
+        }
+        Ok(())
+    }
+
+    /// Writes the pending rows, if the table alone does not answer a read of this list.
+    pub(super) fn write_rows_of_list(
+        &mut self,
+        list: (Gid, Relation),
+        depth: Depth,
+    ) -> Result<(), GraphStoreError> {
+        if self.rows.are_in_list(list, depth) {
+            self.write_rows()?;
         }
         Ok(())
     }
